@@ -1,0 +1,369 @@
+//! A conversation, built so that it cannot break the rules of the sequence.
+//!
+//! A conversation is in one of three states, and each step moves it to the next by value:
+//!
+//! ```text
+//!            Asking ──────── replied ───────┬──▶ Owing    the reply holds calls: each wants one result
+//!   the model is to speak                   ├──▶ Resting  the model has spoken
+//!     ▲      ▲                              └──▶ Asking   the reply held nothing: it is not kept
+//!     │      └── answer ── Owing
+//!     └───────── say ───── Resting
+//! ```
+//!
+//! What a model writes is made legal on the way in, never dropped without a trace: blank text blocks and
+//! blocks that an assistant may not send are left out, ids that are illegal or taken are replaced, and so
+//! are illegal tool names (see [`Called::misnamed`]). So every request made from an [`Asking`] passes
+//! [`sequence::check`](crate::sequence::check), and nothing needs to check it again.
+//!
+//! Each state saves itself as its list of messages; loading checks the list once.
+
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeSet;
+
+use crate::sequence::{self, Violation};
+use crate::{Content, ContentBlock, Message, Role, ToolName, ToolResult, ToolUse, ToolUseId};
+
+/// Words that are not only white space, as a message must have them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words(Box<str>);
+
+/// A text of nothing but white space, where words were needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the text is blank; a message needs words")]
+pub struct BlankText;
+
+impl Words {
+    /// Keeps `text` as it is.
+    ///
+    /// # Errors
+    /// [`BlankText`] when there is nothing but white space in it.
+    pub fn new(text: impl Into<Box<str>>) -> Result<Self, BlankText> {
+        let text = text.into();
+        if text.trim().is_empty() { Err(BlankText) } else { Ok(Self(text)) }
+    }
+
+    /// The words.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The messages so far, their size, and the ids that are taken.
+#[derive(Clone, Debug, Default)]
+struct Log {
+    messages: Vec<Message>,
+    /// Bytes of all messages as compact JSON, without the list's brackets and commas.
+    bytes: usize,
+    /// Fingerprints of the ids of all calls. Two ids with one fingerprint cost the later one its name.
+    ids: BTreeSet<u64>,
+}
+
+impl Log {
+    fn push(&mut self, message: Message) {
+        self.bytes += message.wire_len();
+        self.messages.push(message);
+    }
+
+    /// Adds words of the user: to the last message when that is the user's, else as a new one.
+    fn say(&mut self, words: Words) {
+        match self.messages.last_mut() {
+            Some(last) if last.role == Role::User => {
+                self.bytes -= last.wire_len();
+                last.content.push_text(words.0);
+                self.bytes += last.wire_len();
+            }
+            _ => self.push(Message::user(words.0)),
+        }
+    }
+
+    fn size(&self) -> usize {
+        2 + self.bytes + self.messages.len().saturating_sub(1)
+    }
+
+    /// Gives the call a legal id that no earlier call has.
+    fn settle_id(&mut self, call: &mut ToolUse) {
+        if ToolUseId::is_legal(call.id()) && self.ids.insert(fingerprint(call.id())) {
+            return;
+        }
+        let taken = self.ids.len();
+        let free = (taken..).map(|n| format!("call_{n}")).find(|id| self.ids.insert(fingerprint(id)));
+        call.set_id(free.unwrap_or_default().into());
+    }
+
+    fn last_calls(&self) -> impl Iterator<Item = &ToolUse> {
+        self.messages.last().into_iter().flat_map(Message::tool_uses)
+    }
+
+    fn shrink(&mut self) {
+        self.messages.shrink_to_fit();
+    }
+
+    /// Reads a saved list: `ending` completes it to a request, which must break no rule.
+    fn load(
+        messages: Vec<Message>,
+        ending: impl FnOnce(&Message) -> Option<Message>,
+    ) -> Result<Self, NotAConversation> {
+        let ending = messages.last().and_then(ending);
+        let whole: Vec<Message> = messages.iter().cloned().chain(ending).collect();
+        let violations = sequence::check_messages(&whole);
+        if !violations.is_empty() {
+            return Err(NotAConversation { violations });
+        }
+        let mut log = Self::default();
+        for message in messages {
+            log.ids.extend(message.tool_uses().map(|call| fingerprint(call.id())));
+            log.push(message);
+        }
+        Ok(log)
+    }
+}
+
+/// FNV-1a: equal on every machine and in every run.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A saved list of messages that is no conversation in the state it was saved as.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the saved messages break {} rule(s) of the sequence, first {}", violations.len(), first(violations))]
+pub struct NotAConversation {
+    /// Each rule broken, with its place.
+    pub violations: Vec<Violation>,
+}
+
+fn first(violations: &[Violation]) -> String {
+    violations.first().map(Violation::to_string).unwrap_or_default()
+}
+
+macro_rules! state {
+    ($(#[$meta:meta])* $name:ident, $ending:expr) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(try_from = "Vec<Message>")]
+        pub struct $name(Log);
+
+        impl $name {
+            /// The messages so far.
+            pub fn messages(&self) -> &[Message] {
+                &self.0.messages
+            }
+
+            /// Bytes of the messages as one compact JSON list: a running sum, not a serialisation.
+            pub fn bytes(&self) -> usize {
+                self.0.size()
+            }
+
+            /// Gives back memory held for messages to come.
+            pub fn shrink(&mut self) {
+                self.0.shrink();
+            }
+        }
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                self.messages() == other.messages()
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.messages().serialize(serializer)
+            }
+        }
+
+        impl TryFrom<Vec<Message>> for $name {
+            type Error = NotAConversation;
+
+            fn try_from(messages: Vec<Message>) -> Result<Self, NotAConversation> {
+                Log::load(messages, $ending).map(Self)
+            }
+        }
+    };
+}
+
+fn answered(last: &Message) -> Option<Message> {
+    let results: Vec<ContentBlock> =
+        last.tool_uses().map(|call| ToolResult::text(call.id(), "ok").into()).collect();
+    (!results.is_empty()).then(|| Message::user_blocks(results))
+}
+
+state!(
+    /// A conversation in which the model is to speak next.
+    Asking,
+    |_| None
+);
+state!(
+    /// A conversation whose last reply holds calls that want their results.
+    Owing,
+    answered
+);
+state!(
+    /// A conversation in which the model has spoken and calls for nothing.
+    Resting,
+    |_| Some(Message::user("go on"))
+);
+
+/// What a reply made of the conversation.
+#[derive(Debug)]
+pub enum Reply {
+    /// The reply holds calls.
+    Called(Called),
+    /// The reply holds words and no call.
+    Said(Resting),
+    /// The reply held nothing that can be kept; the conversation is what it was.
+    Empty(Asking),
+}
+
+/// A reply with calls, and those of them whose name was no tool name.
+#[derive(Debug)]
+pub struct Called {
+    /// The conversation, which owes each call a result.
+    pub owing: Owing,
+    /// The place among the calls, and the name that the model wrote, of each call whose name no tool can
+    /// have. In the conversation it stands as [`UNREADABLE_NAME`], since the service would refuse it.
+    pub misnamed: Vec<(usize, Box<str>)>,
+}
+
+/// The name under which a call is kept whose own name no tool can have.
+pub const UNREADABLE_NAME: &str = "unreadable_tool_name";
+
+impl Asking {
+    /// Opens a conversation with the user's words.
+    ///
+    /// # Errors
+    /// [`BlankText`] when there are none.
+    pub fn open(text: impl Into<Box<str>>) -> Result<Self, BlankText> {
+        Words::new(text).map(Self::opened)
+    }
+
+    /// Opens a conversation with words.
+    pub fn opened(words: Words) -> Self {
+        let mut log = Log::default();
+        log.say(words);
+        Self(log)
+    }
+
+    /// Adds words of the user before the model speaks: after open results, in the same message.
+    pub fn say(mut self, words: Words) -> Self {
+        self.0.say(words);
+        self
+    }
+
+    /// Takes the model's reply.
+    pub fn replied(mut self, content: Vec<ContentBlock>) -> Reply {
+        let mut content = content;
+        content.retain(may_be_sent_back);
+        if content.iter().all(|block| matches!(block, ContentBlock::Other(block) if block.is_thinking())) {
+            return Reply::Empty(self);
+        }
+        let mut misnamed = Vec::new();
+        let mut calls = 0;
+        for block in &mut content {
+            if let ContentBlock::ToolUse(call) = block {
+                self.0.settle_id(call);
+                if !ToolName::is_legal(call.name()) {
+                    misnamed.push((calls, call.replace_name(UNREADABLE_NAME)));
+                }
+                calls += 1;
+            }
+        }
+        self.0.push(Message::assistant(content));
+        if calls == 0 {
+            Reply::Said(Resting(self.0))
+        } else {
+            Reply::Called(Called { owing: Owing(self.0), misnamed })
+        }
+    }
+}
+
+/// Whether a block of a reply may stand in a later request.
+fn may_be_sent_back(block: &ContentBlock) -> bool {
+    match block {
+        ContentBlock::Text(text) => !text.as_str().trim().is_empty(),
+        ContentBlock::ToolUse(_) => true,
+        ContentBlock::ToolResult(_) => false,
+        ContentBlock::Other(block) => block.kind() != "document" && block.kind() != "image",
+    }
+}
+
+impl Owing {
+    /// The calls that want a result, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolUse> {
+        self.0.last_calls()
+    }
+
+    /// Answers every call, in call order.
+    ///
+    /// # Errors
+    /// [`Misanswered`], which hands the conversation back, when the results are not one for each call in
+    /// the order of the calls.
+    pub fn answer(mut self, results: Vec<ToolResult>) -> Result<Asking, Misanswered> {
+        let fits = results.iter().map(ToolResult::tool_use_id).eq(self.calls().map(ToolUse::id));
+        if !fits {
+            let found = results.iter().map(|result| result.tool_use_id().to_owned()).collect();
+            return Err(Misanswered { owing: Box::new(self), found });
+        }
+        self.0.push(Message::user_blocks(results.into_iter().map(ContentBlock::from).collect()));
+        Ok(Asking(self.0))
+    }
+
+    /// Answers every call with what `answer` gives for it. It cannot fail, since there is one for each.
+    pub fn answer_each(mut self, mut answer: impl FnMut(&ToolUse) -> ToolResult) -> Asking {
+        let results = self.calls().map(|call| {
+            let mut result = answer(call);
+            result.set_id(call.id());
+            ContentBlock::from(result)
+        });
+        let results = results.collect();
+        self.0.push(Message::user_blocks(results));
+        Asking(self.0)
+    }
+}
+
+/// Results that do not fit the open calls: the driver's fault.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the results answer {found:?}, the open calls are {:?}", owing.calls().map(ToolUse::id).collect::<Vec<_>>())]
+pub struct Misanswered {
+    /// The conversation as it was.
+    pub owing: Box<Owing>,
+    /// The ids that the results name.
+    pub found: Vec<String>,
+}
+
+impl Resting {
+    /// Goes on with words of the user.
+    pub fn say(mut self, words: Words) -> Asking {
+        self.0.say(words);
+        Asking(self.0)
+    }
+
+    /// The model's last words, text blocks joined by line ends.
+    pub fn last_words(&self) -> String {
+        let texts: Vec<&str> = self.0.messages.last().into_iter().flat_map(Message::texts).collect();
+        texts.join("\n")
+    }
+
+    /// Lets the model go on where the service paused it, by sending its reply back.
+    ///
+    /// # Errors
+    /// The conversation is handed back when the reply does not end with a tool that the service runs: then
+    /// there is nothing to go on with, and it would be a prefilled answer, which current models refuse.
+    pub fn go_on(self) -> Result<Asking, Self> {
+        let last = self.0.messages.last().and_then(|message| message.content.blocks().last());
+        match last {
+            Some(ContentBlock::Other(block)) if block.is_server_tool() => Ok(Asking(self.0)),
+            _ => Err(self),
+        }
+    }
+}
+
+impl Content {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Blocks(blocks) => blocks.is_empty(),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a model call used.
+
+use crate::wire::{always_there, wire_object};
+
+wire_object! {
+    /// Tokens that one model call used. Members that are not named here are kept and written again.
+    pub struct Usage {
+        /// Tokens read that no cache served.
+        pub input_tokens: u64 = "input_tokens",
+        /// Tokens written into the prompt cache.
+        pub cache_creation_input_tokens: Option<u64> = "cache_creation_input_tokens",
+        /// Tokens read from the prompt cache.
+        pub cache_read_input_tokens: Option<u64> = "cache_read_input_tokens",
+        /// Tokens that the model wrote, thinking included.
+        pub output_tokens: u64 = "output_tokens",
+    }
+}
+
+impl Usage {
+    /// A count without caches.
+    pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
+        Self {
+            input_tokens,
+            cache_creation_input_tokens: None,
+            cache_read_input_tokens: None,
+            output_tokens,
+            layout: Default::default(),
+        }
+    }
+
+    /// All tokens read: fresh, written to the cache and read from it.
+    pub fn total_input_tokens(&self) -> u64 {
+        self.input_tokens
+            .saturating_add(self.cache_creation_input_tokens.unwrap_or(0))
+            .saturating_add(self.cache_read_input_tokens.unwrap_or(0))
+    }
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
+}
+
+always_there!(Usage);
