@@ -26,6 +26,10 @@ pub struct ModelRequest<'a> {
     /// Who asks: a label for scripts, logs and spans. It never goes out on the wire.
     #[serde(skip)]
     pub caller: Cow<'a, str>,
+    /// How many replies the caller's conversation has had, empty ones included: with the caller it names
+    /// the turn that is asked for. It never goes out on the wire.
+    #[serde(skip)]
+    pub replies: u32,
     /// The model's name.
     pub model: Cow<'a, str>,
     /// The most tokens that the reply may have.
@@ -52,6 +56,7 @@ impl<'a> ModelRequest<'a> {
     pub fn new(model: &'a str, max_tokens: u32, messages: &'a [Message]) -> Self {
         Self {
             caller: Cow::Borrowed(""),
+            replies: 0,
             model: Cow::Borrowed(model),
             max_tokens,
             system: None,

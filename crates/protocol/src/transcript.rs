@@ -76,6 +76,18 @@ impl Log {
         }
     }
 
+    /// Adds a reply: to the paused one that it goes on from, if there is one, since two messages of one
+    /// speaker never stand side by side.
+    fn speak(&mut self, mut content: Vec<ContentBlock>) {
+        match self.messages.last_mut() {
+            Some(Message { role: Role::Assistant, content: Content::Blocks(paused), .. }) => {
+                self.bytes += content.iter().map(|block| 1 + block.wire_len()).sum::<usize>();
+                paused.append(&mut content);
+            }
+            _ => self.push(Message::assistant(content)),
+        }
+    }
+
     fn size(&self) -> usize {
         2 + self.bytes + self.messages.len().saturating_sub(1)
     }
@@ -268,7 +280,7 @@ impl Asking {
                 calls += 1;
             }
         }
-        self.0.push(Message::assistant(content));
+        self.0.speak(content);
         if calls == 0 {
             Reply::Said(Resting(self.0))
         } else {
