@@ -1,0 +1,78 @@
+//! The commands there are.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::fault::Fault;
+use crate::nearest::nearest;
+use crate::{ask, ci, help, lesson, tidy};
+
+/// A command of `cargo xtask`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Lesson,
+    Ask,
+    Ci,
+    Tidy,
+    Help,
+}
+
+impl Command {
+    pub(crate) const ALL: [Self; 5] = [Self::Lesson, Self::Ask, Self::Ci, Self::Tidy, Self::Help];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Lesson => "lesson",
+            Self::Ask => "ask",
+            Self::Ci => "ci",
+            Self::Tidy => "tidy",
+            Self::Help => "help",
+        }
+    }
+
+    /// The command with its arguments, and what it does in a line.
+    pub(crate) fn usage(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Lesson => (
+                "lesson NN [--json] [--trace tree|json|off]",
+                "run a lesson (05 is the whole handoff); without a number, list them",
+            ),
+            Self::Ask => (
+                "ask \"TEXT\" [--json] [--trace …] [--approve] [--now …]",
+                "put a request of your own to the agents",
+            ),
+            Self::Ci => ("ci", "all checks: format, lints, every test, docs, lessons, tidy"),
+            Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),
+            Self::Help => ("help", "this list"),
+        }
+    }
+
+    pub(crate) fn parse(name: &str) -> Result<Self, Fault> {
+        if matches!(name, "--help" | "-h") {
+            return Ok(Self::Help);
+        }
+        Self::ALL.into_iter().find(|command| command.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            let hint =
+                nearest(name, &names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            Fault::Misuse(format!("unknown command `{name}`{hint}\ncommands: {}", names.join(", ")))
+        })
+    }
+
+    pub(crate) fn run(self, args: Vec<OsString>) -> Result<ExitCode, Fault> {
+        match self {
+            Self::Lesson => lesson::run(args),
+            Self::Ask => ask::run(args),
+            Self::Ci => self.alone(&args).and_then(|()| ci::run()),
+            Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),
+            Self::Help => help::run(),
+        }
+    }
+
+    fn alone(self, args: &[OsString]) -> Result<(), Fault> {
+        args.first().map_or(Ok(()), |arg| {
+            let arg = arg.to_string_lossy();
+            Err(Fault::Misuse(format!("`{}` takes no arguments, found `{arg}`", self.name())))
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! The program as a caller meets it: what it prints where, and its exit codes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run has failed")]
+
+use std::process::{Command, Output};
+
+fn xtask(args: &[&str]) -> Output {
+    // Not the repository's root: the commands work from every folder.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    Command::new(env!("CARGO_BIN_EXE_xtask")).args(args).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn alone_it_lists_the_commands() {
+    let alone = xtask(&[]);
+    assert_eq!(alone.status.code(), Some(0));
+    assert_eq!(text(&alone.stderr), "");
+    for command in ["lesson", "ask", "ci", "tidy"] {
+        assert!(text(&alone.stdout).contains(command), "{command}");
+    }
+    for word in ["help", "--help", "-h"] {
+        assert_eq!(xtask(&[word]).stdout, alone.stdout, "{word}");
+    }
+}
+
+#[test]
+fn an_unknown_command_is_misuse() {
+    let output = xtask(&["leson", "05"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(
+        text(&output.stderr),
+        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, ask, ci, tidy, help\n"
+    );
+}
+
+#[test]
+fn an_unknown_lesson_is_misuse() {
+    for word in ["97", "five", "--json", ""] {
+        let output = xtask(&["lesson", word]);
+        assert_eq!(output.status.code(), Some(2), "{word}");
+        assert_eq!(text(&output.stdout), "", "{word}");
+        assert!(text(&output.stderr).contains("lessons: "), "{word}");
+    }
+}
+
+#[test]
+fn the_lessons_are_listed() {
+    let alone = xtask(&["lesson"]);
+    assert_eq!(alone.status.code(), Some(0));
+    assert!(text(&alone.stdout).contains("cargo xtask lesson NN"));
+    assert_eq!(xtask(&["lesson", "list"]).stdout, alone.stdout);
+}
+
+#[test]
+fn checks_take_no_arguments() {
+    for command in ["ci", "tidy"] {
+        let output = xtask(&[command, "fast"]);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(text(&output.stderr).contains("takes no arguments, found `fast`"), "{command}");
+    }
+}
