@@ -1,0 +1,348 @@
+//! The layer that counts.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+use tracing::{Subscriber, span};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::{LookupSpan, SpanRef};
+
+use crate::fields::Fields;
+use crate::names;
+use crate::recent::Recent;
+use crate::report::{Hop, MAX_KEYS, MAX_LISTED_HOPS, ModelUse, Report};
+use crate::slots::LayerId;
+use crate::text::{clip, lock, micros};
+
+/// Stands where a span did not say.
+const UNSET: &str = "(unset)";
+/// Stands for all keys past [`MAX_KEYS`].
+const OTHERS: &str = "(others)";
+
+/// A handle on one set of counts; clones share it.
+///
+/// Memory is bounded: an open span holds its own fields and nothing else, a table at most
+/// [`MAX_KEYS`] keys, the list of hops at most [`MAX_LISTED_HOPS`].
+///
+/// ```
+/// use sommelier_metrics::Metrics;
+/// use tracing::info_span;
+/// use tracing_subscriber::prelude::*;
+///
+/// let metrics = Metrics::new();
+/// tracing::subscriber::with_default(tracing_subscriber::registry().with(metrics.layer()), || {
+///     let span = info_span!(
+///         target: "sommelier",
+///         "execute_tool",
+///         gen_ai.tool.name = "book",
+///         error.type = tracing::field::Empty
+///     );
+///     span.record("error.type", "slot_taken");
+/// });
+/// assert_eq!(metrics.report().tools.errors["slot_taken"], 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    shared: Arc<Shared>,
+}
+
+impl Metrics {
+    /// Counts that start at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                id: LayerId::next(),
+                tally: Mutex::new(Tally::default()),
+                closed: Mutex::new(Recent::new()),
+            }),
+        }
+    }
+
+    /// A layer that adds to these counts.
+    ///
+    /// Put it on as many subscribers as needed; on one subscriber it counts once, also if it was added twice.
+    ///
+    /// ```
+    /// # use sommelier_metrics::Metrics;
+    /// use tracing_subscriber::prelude::*;
+    ///
+    /// let metrics = Metrics::new();
+    /// let subscriber = tracing_subscriber::registry().with(metrics.layer());
+    /// # drop(subscriber);
+    /// ```
+    #[must_use]
+    pub fn layer(&self) -> MetricsLayer {
+        MetricsLayer { shared: Arc::clone(&self.shared) }
+    }
+
+    /// The counts of the spans that have closed until now.
+    ///
+    /// ```
+    /// # use sommelier_metrics::{Metrics, Report};
+    /// assert_eq!(Metrics::new().report(), Report::default());
+    /// ```
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let Tally { report, timings } = &*lock(&self.shared.tally);
+        let mut report = report.clone();
+        for (hop, timing) in report.handoffs.hops.iter_mut().zip(timings) {
+            hop.first_chat_us = timing.first_chat_us.get().copied();
+        }
+        report
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The layer behind a [`Metrics`], made by [`Metrics::layer`].
+///
+/// Spans of other targets and events pass by unread.
+#[derive(Debug)]
+pub struct MetricsLayer {
+    shared: Arc<Shared>,
+}
+
+impl<S> Layer<S> for MetricsLayer
+where
+    S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+{
+    fn on_new_span(&self, attributes: &span::Attributes<'_>, id: &span::Id, context: Context<'_, S>) {
+        let Some(kind) = Kind::of(attributes.metadata()) else { return };
+        let Some(span) = context.span(id) else { return };
+        let opened = Instant::now();
+        let timing = match kind {
+            Kind::Handoff => Some(Arc::new(Timing { opened, first_chat_us: OnceLock::new() })),
+            Kind::Workflow | Kind::Agent | Kind::Chat | Kind::Tool => None,
+        };
+        let open = Open { kind, opened, fields: Fields::created(attributes), timing };
+        self.shared.id.put(&mut span.extensions_mut(), open);
+    }
+
+    fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: Context<'_, S>) {
+        let Some(span) = context.span(id).filter(|span| Kind::of(span.metadata()).is_some()) else { return };
+        let later = Fields::recorded(values);
+        if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut()) {
+            open.fields.merge(later);
+        }
+    }
+
+    fn on_follows_from(&self, id: &span::Id, follows: &span::Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id).filter(|span| Kind::of(span.metadata()) == Some(Kind::Agent))
+        else {
+            return;
+        };
+        let Some(timing) = self.shared.timing(follows, &context) else { return };
+        if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut()) {
+            open.timing = Some(timing);
+        }
+    }
+
+    fn on_close(&self, id: span::Id, context: Context<'_, S>) {
+        let Some(span) = context.span(&id).filter(|span| Kind::of(span.metadata()).is_some()) else { return };
+        let Some(open) = self.shared.id.take::<Open>(&mut span.extensions_mut()) else { return };
+        match open.kind {
+            Kind::Workflow => self.shared.close_workflow(&open.fields),
+            Kind::Agent => {}
+            Kind::Chat => self.shared.close_chat(&open.fields, &span),
+            Kind::Tool => self.shared.close_tool(&open.fields),
+            Kind::Handoff => self.shared.close_handoff(&open, &id, &span),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    id: LayerId,
+    tally: Mutex<Tally>,
+    /// Handoffs closed lately: a receiver's span may be opened after the handoff's has closed.
+    closed: Mutex<Recent<Arc<Timing>>>,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    report: Report,
+    /// One for each listed hop, as the receiver's first chat ends later than the handoff.
+    timings: Vec<Arc<Timing>>,
+}
+
+/// What one open span holds in its extensions.
+#[derive(Debug)]
+struct Open {
+    kind: Kind,
+    opened: Instant,
+    fields: Fields,
+    /// A handoff's own; a receiver's, that of the handoff which it follows from.
+    timing: Option<Arc<Timing>>,
+}
+
+#[derive(Debug)]
+struct Timing {
+    opened: Instant,
+    first_chat_us: OnceLock<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Workflow,
+    Agent,
+    Chat,
+    Tool,
+    Handoff,
+}
+
+impl Kind {
+    fn of(metadata: &tracing::Metadata<'_>) -> Option<Self> {
+        if metadata.target() != names::TARGET {
+            return None;
+        }
+        match metadata.name() {
+            names::INVOKE_WORKFLOW => Some(Self::Workflow),
+            names::INVOKE_AGENT => Some(Self::Agent),
+            names::CHAT => Some(Self::Chat),
+            names::EXECUTE_TOOL => Some(Self::Tool),
+            names::HANDOFF => Some(Self::Handoff),
+            _ => None,
+        }
+    }
+}
+
+impl Shared {
+    fn timing<S>(&self, handoff: &span::Id, context: &Context<'_, S>) -> Option<Arc<Timing>>
+    where
+        S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+    {
+        if let Some(span) = context.span(handoff)
+            && Kind::of(span.metadata()) == Some(Kind::Handoff)
+            && let Some(open) = self.id.get::<Open>(&span.extensions())
+        {
+            return open.timing.clone();
+        }
+        lock(&self.closed).recall(handoff)
+    }
+
+    fn close_workflow(&self, fields: &Fields) {
+        let workflows = &mut lock(&self.tally).report.workflows;
+        workflows.closed += 1;
+        *entry(&mut workflows.by_end, fields.text(names::END)) += 1;
+    }
+
+    fn close_chat<S>(&self, fields: &Fields, span: &SpanRef<'_, S>)
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        let timing = self.id.ancestor(span, |open: &Open| match open.kind {
+            Kind::Agent => Some(open.timing.clone()),
+            Kind::Workflow | Kind::Chat | Kind::Tool | Kind::Handoff => None,
+        });
+        if let Some(timing) = timing.flatten() {
+            timing.first_chat_us.get_or_init(|| micros(timing.opened.elapsed()));
+        }
+
+        let agent = self.agent(fields, span);
+        let add = |used: &mut ModelUse| {
+            used.calls += 1;
+            used.failed += u64::from(fields.text(names::ERROR_TYPE).is_some());
+            add_to(&mut used.input_tokens, fields.number(names::INPUT_TOKENS));
+            add_to(&mut used.output_tokens, fields.number(names::OUTPUT_TOKENS));
+        };
+        let model = &mut lock(&self.tally).report.model;
+        add(&mut model.total);
+        add(entry(&mut model.by_agent, agent.as_deref()));
+    }
+
+    fn close_tool(&self, fields: &Fields) {
+        let error = fields.text(names::ERROR_TYPE);
+        let tools = &mut lock(&self.tally).report.tools;
+        for used in [&mut tools.total, entry(&mut tools.by_tool, fields.text(names::TOOL_NAME))] {
+            used.runs += 1;
+            used.failed += u64::from(error.is_some());
+        }
+        if error.is_some() {
+            *entry(&mut tools.errors, error) += 1;
+        }
+    }
+
+    fn close_handoff<S>(&self, open: &Open, id: &span::Id, span: &SpanRef<'_, S>)
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        let Open { fields, opened, timing, .. } = open;
+        let transfer_us = micros(opened.elapsed());
+        let name = |name: Option<&str>| name.map_or_else(|| UNSET.to_owned(), clip);
+        match fields.text(names::OUTCOME) {
+            Some(names::TAKEN) => {
+                let hop = Hop {
+                    number: fields.number(names::HOP).unwrap_or_default(),
+                    from: name(self.agent(fields, span).as_deref()),
+                    to: name(fields.text(names::TRANSFER_TARGET)),
+                    package_bytes: fields.number(names::PACKAGE_BYTES).unwrap_or_default(),
+                    history_bytes: fields.number(names::HISTORY_BYTES).unwrap_or_default(),
+                    transfer_us,
+                    first_chat_us: None,
+                };
+                if let Some(timing) = timing {
+                    lock(&self.closed).remember(id, Arc::clone(timing));
+                }
+                lock(&self.tally).take_hop(hop, timing.clone());
+            }
+            Some(names::REFUSED) => {
+                let handoffs = &mut lock(&self.tally).report.handoffs;
+                handoffs.asked += 1;
+                handoffs.refused += 1;
+                let guard = fields.text(names::REFUSAL).or_else(|| fields.text(names::ERROR_TYPE));
+                *entry(&mut handoffs.refusals, guard) += 1;
+            }
+            _ => lock(&self.tally).report.handoffs.asked += 1,
+        }
+    }
+
+    /// The agent which a span names, or that of the `invoke_agent` around it.
+    fn agent<S>(&self, fields: &Fields, span: &SpanRef<'_, S>) -> Option<String>
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        fields.text(names::AGENT_NAME).map(str::to_owned).or_else(|| {
+            self.id.ancestor(span, |open: &Open| match open.kind {
+                Kind::Agent => open.fields.text(names::AGENT_NAME).map(str::to_owned),
+                Kind::Workflow | Kind::Chat | Kind::Tool | Kind::Handoff => None,
+            })
+        })
+    }
+}
+
+impl Tally {
+    fn take_hop(&mut self, hop: Hop, timing: Option<Arc<Timing>>) {
+        let handoffs = &mut self.report.handoffs;
+        handoffs.asked += 1;
+        handoffs.taken += 1;
+        add_to(&mut handoffs.bytes_crossing, Some(hop.package_bytes));
+        add_to(&mut handoffs.bytes_left_behind, Some(hop.history_bytes));
+        match timing {
+            Some(timing) if handoffs.hops.len() < MAX_LISTED_HOPS => {
+                handoffs.hops.push(hop);
+                self.timings.push(timing);
+            }
+            _ => handoffs.hops_unlisted += 1,
+        }
+    }
+}
+
+/// The counter of `key`, or of all others once the table is full.
+fn entry<'t, T: Default>(table: &'t mut BTreeMap<String, T>, key: Option<&str>) -> &'t mut T {
+    let key = key.map_or_else(|| UNSET.to_owned(), clip);
+    // One place is kept for the others themselves.
+    let key = if table.len() + 1 < MAX_KEYS || table.contains_key(&key) { key } else { OTHERS.to_owned() };
+    table.entry(key).or_default()
+}
+
+/// Adds what a span claims; a nonsensical claim must not overflow.
+fn add_to(sum: &mut u64, more: Option<u64>) {
+    *sum = sum.saturating_add(more.unwrap_or_default());
+}

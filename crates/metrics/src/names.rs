@@ -1,0 +1,65 @@
+//! The names of spans, fields and values which the layers read; all of them stand here.
+//!
+//! Dotted names are those of the OpenTelemetry conventions for generative AI; the plain ones are our own.
+//!
+//! ```
+//! use sommelier_metrics::names;
+//!
+//! let span = tracing::Span::none();
+//! span.record(names::END, "answered");
+//! ```
+
+/// The target of every span which the layers look at; others are ignored.
+pub const TARGET: &str = "sommelier";
+
+/// Span: the whole answer to one user message; the root of a trace.
+pub const INVOKE_WORKFLOW: &str = "invoke_workflow";
+/// Span: one activation of an agent.
+pub const INVOKE_AGENT: &str = "invoke_agent";
+/// Span: one model call.
+pub const CHAT: &str = "chat";
+/// Span: one run of a tool.
+pub const EXECUTE_TOOL: &str = "execute_tool";
+/// Span: one handoff asked for, taken or refused.
+pub const HANDOFF: &str = "handoff";
+
+/// Field: the span's full name by the conventions, for example `invoke_agent booking_agent`.
+pub const OTEL_NAME: &str = "otel.name";
+/// Field: the conversation which the user message belongs to.
+pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
+/// Field: the agent in control; on a handoff, the agent that hands off.
+pub const AGENT_NAME: &str = "gen_ai.agent.name";
+/// Field: the model asked.
+pub const REQUEST_MODEL: &str = "gen_ai.request.model";
+/// Field: why the model stopped.
+pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
+/// Field: what the request cost, in tokens.
+pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
+/// Field: what the response cost, in tokens.
+pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+/// Field: the tool run.
+pub const TOOL_NAME: &str = "gen_ai.tool.name";
+/// Field: the agent which a handoff is for.
+pub const TRANSFER_TARGET: &str = "gen_ai.transfer.target.name";
+/// Field: the class of an error, of few distinct values.
+pub const ERROR_TYPE: &str = "error.type";
+
+/// Field: how a workflow ended, for example `answered` or `turn_limit`.
+pub const END: &str = "end";
+/// Field: who made a scripted decision, for example `concept (claude-sonnet-5)`.
+pub const DECISION: &str = "decision";
+/// Field: the number of a hop in its workflow, counted from 1.
+pub const HOP: &str = "hop";
+/// Field: the size of the package that crosses, in bytes.
+pub const PACKAGE_BYTES: &str = "package_bytes";
+/// Field: the size of the sender's transcript that stays behind, in bytes.
+pub const HISTORY_BYTES: &str = "history_bytes";
+/// Field: [`TAKEN`] or [`REFUSED`].
+pub const OUTCOME: &str = "outcome";
+/// Field: the guard that refused.
+pub const REFUSAL: &str = "refusal";
+
+/// Value of [`OUTCOME`]: the receiver took over.
+pub const TAKEN: &str = "taken";
+/// Value of [`OUTCOME`]: a guard kept the sender in control.
+pub const REFUSED: &str = "refused";

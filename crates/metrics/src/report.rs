@@ -1,0 +1,298 @@
+//! What was counted.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{duration, shown};
+
+/// How many hops are listed one by one; later ones are only counted, in [`Handoffs::hops_unlisted`].
+pub const MAX_LISTED_HOPS: usize = 1_000;
+
+/// How many distinct keys a table holds; later ones are counted together under `(others)`.
+///
+/// A name of more than 120 characters is cut before it becomes a key.
+pub const MAX_KEYS: usize = 256;
+
+/// Counts of the spans that have closed so far.
+///
+/// All fields are plain and public; byte sizes are in bytes, times in microseconds (`_us`). `Display` is a small
+/// aligned table without a final newline, safe for a terminal whatever the names are.
+///
+/// ```
+/// use sommelier_metrics::{Handoffs, Hop, Report};
+///
+/// let report = Report {
+///     handoffs: Handoffs {
+///         asked: 1,
+///         taken: 1,
+///         bytes_crossing: 105,
+///         bytes_left_behind: 433,
+///         hops: vec![Hop {
+///             number: 1,
+///             from: "booking_agent".to_owned(),
+///             to: "policy_agent".to_owned(),
+///             package_bytes: 105,
+///             history_bytes: 433,
+///             transfer_us: 31,
+///             first_chat_us: Some(1_250),
+///         }],
+///         ..Handoffs::default()
+///     },
+///     ..Report::default()
+/// };
+/// assert_eq!(
+///     report.to_string(),
+///     "workflows            0\n\
+///      model calls          0\n\
+///      tool runs            0\n\
+///      handoffs             1  1 taken, 0 refused\n\
+///      \x20 hop 1                 booking_agent → policy_agent 105 B (left behind 433 B), \
+///      took 31 µs, first chat done after 1.2 ms\n\
+///      bytes crossing     105\n\
+///      bytes left behind  433"
+/// );
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// User messages worked on.
+    pub workflows: Workflows,
+    /// Model calls and their tokens.
+    pub model: ModelCalls,
+    /// Tool runs and their errors. A handoff is no tool run.
+    pub tools: ToolRuns,
+    /// Handoffs, hops and what crossed.
+    pub handoffs: Handoffs,
+}
+
+impl Report {
+    /// The same report with every time set to zero, so that two runs compare as whole values.
+    ///
+    /// A time that was never measured stays `None`.
+    ///
+    /// ```
+    /// # use sommelier_metrics::Report;
+    /// assert_eq!(Report::default().without_times(), Report::default());
+    /// ```
+    #[must_use]
+    pub fn without_times(mut self) -> Self {
+        for hop in &mut self.handoffs.hops {
+            hop.transfer_us = 0;
+            hop.first_chat_us = hop.first_chat_us.map(|_| 0);
+        }
+        self
+    }
+}
+
+/// User messages worked on: `invoke_workflow` spans.
+///
+/// ```
+/// # use sommelier_metrics::Workflows;
+/// let workflows = Workflows { closed: 1, by_end: [("answered".to_owned(), 1)].into() };
+/// assert_eq!(serde_json::to_string(&workflows)?, r#"{"closed":1,"by_end":{"answered":1}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workflows {
+    /// How many closed.
+    pub closed: u64,
+    /// How many by their `end`; `(unset)` where none was recorded.
+    pub by_end: BTreeMap<String, u64>,
+}
+
+/// Model calls: `chat` spans.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelCalls {
+    /// Of all agents.
+    pub total: ModelUse,
+    /// By the agent that called, from the span or the `invoke_agent` around it; else `(unset)`.
+    pub by_agent: BTreeMap<String, ModelUse>,
+}
+
+/// Calls of a model and the tokens they used.
+///
+/// ```
+/// # use sommelier_metrics::ModelUse;
+/// let used = ModelUse { calls: 3, failed: 1, input_tokens: 2_410, output_tokens: 120 };
+/// assert_eq!(used.to_string(), "2410 tokens in, 120 out, 1 failed");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelUse {
+    /// Calls made, with the failed ones.
+    pub calls: u64,
+    /// Calls that bore an `error.type`.
+    pub failed: u64,
+    /// Tokens of the requests.
+    pub input_tokens: u64,
+    /// Tokens of the responses.
+    pub output_tokens: u64,
+}
+
+impl fmt::Display for ModelUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tokens in, {} out", self.input_tokens, self.output_tokens)?;
+        if self.failed > 0 { write!(f, ", {} failed", self.failed) } else { Ok(()) }
+    }
+}
+
+/// Tool runs: `execute_tool` spans.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolRuns {
+    /// Of all tools.
+    pub total: ToolUse,
+    /// By the name the model called, also where no such tool exists.
+    pub by_tool: BTreeMap<String, ToolUse>,
+    /// Failed runs by `error.type`, for example `slot_taken` or `unknown_tool`.
+    pub errors: BTreeMap<String, u64>,
+}
+
+/// Runs of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUse {
+    /// Runs, with the failed ones.
+    pub runs: u64,
+    /// Runs that bore an `error.type`.
+    pub failed: u64,
+}
+
+/// Handoffs: `handoff` spans.
+///
+/// `asked` is `taken + refused`, plus those that closed with neither outcome, such as one cut off by a cancel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handoffs {
+    /// Handoffs that an agent asked for.
+    pub asked: u64,
+    /// Hops: handoffs that were taken.
+    pub taken: u64,
+    /// Handoffs that a guard refused.
+    pub refused: u64,
+    /// Bytes that crossed: the packages of the hops taken.
+    pub bytes_crossing: u64,
+    /// Bytes that stayed behind: the senders' transcripts at the hops taken.
+    pub bytes_left_behind: u64,
+    /// The first [`MAX_LISTED_HOPS`] hops, in the order in which their spans closed.
+    pub hops: Vec<Hop>,
+    /// Hops taken that are not listed.
+    pub hops_unlisted: u64,
+    /// Refused handoffs by guard, for example `ready` or `cap`.
+    pub refusals: BTreeMap<String, u64>,
+}
+
+/// One handoff that was taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hop {
+    /// Its number in its workflow, from 1; 0 if none was recorded.
+    pub number: u64,
+    /// The agent that handed off.
+    pub from: String,
+    /// The agent that took over.
+    pub to: String,
+    /// What crossed, in bytes.
+    pub package_bytes: u64,
+    /// The sender's transcript left behind, in bytes.
+    pub history_bytes: u64,
+    /// The life of the handoff's span, in microseconds.
+    pub transfer_us: u64,
+    /// From the opening of the handoff's span to the end of the receiver's first model call, in microseconds.
+    ///
+    /// `None` while there was no such call, or when the receiver's span follows from no handoff.
+    pub first_chat_us: Option<u64>,
+}
+
+impl fmt::Display for Hop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} → {} {} B (left behind {} B), took {}",
+            shown(&self.from),
+            shown(&self.to),
+            self.package_bytes,
+            self.history_bytes,
+            duration(self.transfer_us)
+        )?;
+        match self.first_chat_us {
+            Some(us) => write!(f, ", first chat done after {}", duration(us)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.rows();
+        let labels = rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
+        let counts = rows.iter().map(|row| row.count.len()).max().unwrap_or_default();
+        for (n, Row { label, count, note }) in rows.iter().enumerate() {
+            let line = format!("{label:labels$}  {count:>counts$}  {note}");
+            write!(f, "{}{}", if n == 0 { "" } else { "\n" }, line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+struct Row {
+    label: String,
+    count: String,
+    note: String,
+}
+
+impl Row {
+    fn new(label: impl Into<String>, count: u64, note: impl Into<String>) -> Self {
+        Self { label: label.into(), count: count.to_string(), note: note.into() }
+    }
+}
+
+impl Report {
+    fn rows(&self) -> Vec<Row> {
+        let Self { workflows, model, tools, handoffs } = self;
+        let mut rows = vec![Row::new("workflows", workflows.closed, tally(&workflows.by_end))];
+
+        let used = if model.total.calls > 0 { model.total.to_string() } else { String::new() };
+        rows.push(Row::new("model calls", model.total.calls, used));
+        for (agent, used) in &model.by_agent {
+            rows.push(Row::new(format!("  {}", shown(agent)), used.calls, used.to_string()));
+        }
+
+        rows.push(Row::new("tool runs", tools.total.runs, failures(&tools.total, &tools.errors)));
+        for (tool, used) in &tools.by_tool {
+            let note = failures(used, &BTreeMap::new());
+            rows.push(Row::new(format!("  {}", shown(tool)), used.runs, note));
+        }
+
+        let outcomes = match handoffs.asked {
+            0 => String::new(),
+            _ => {
+                let outcomes = format!("{} taken, {} refused", handoffs.taken, handoffs.refused);
+                reasons(outcomes, &handoffs.refusals)
+            }
+        };
+        rows.push(Row::new("handoffs", handoffs.asked, outcomes));
+        for hop in &handoffs.hops {
+            let label = format!("  hop {}", hop.number);
+            rows.push(Row { label, count: String::new(), note: hop.to_string() });
+        }
+        if handoffs.hops_unlisted > 0 {
+            rows.push(Row::new("  hops not listed", handoffs.hops_unlisted, ""));
+        }
+        rows.push(Row::new("bytes crossing", handoffs.bytes_crossing, ""));
+        rows.push(Row::new("bytes left behind", handoffs.bytes_left_behind, ""));
+        rows
+    }
+}
+
+fn failures(used: &ToolUse, errors: &BTreeMap<String, u64>) -> String {
+    match used.failed {
+        0 => String::new(),
+        failed => reasons(format!("{failed} failed"), errors),
+    }
+}
+
+fn reasons(what: String, counts: &BTreeMap<String, u64>) -> String {
+    if counts.is_empty() { what } else { format!("{what}: {}", tally(counts)) }
+}
+
+fn tally(counts: &BTreeMap<String, u64>) -> String {
+    let counts: Vec<String> = counts.iter().map(|(key, count)| format!("{} {count}", shown(key))).collect();
+    counts.join(", ")
+}

@@ -1,0 +1,65 @@
+//! One layer's state in a span's extensions.
+//!
+//! Extensions are keyed by type. The slots keep apart several layers of one type on the same registry, such as
+//! a tree on standard error and another in a file.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tracing_subscriber::registry::{Extensions, ExtensionsMut, LookupSpan, SpanRef};
+
+/// Tells one layer from another of the same type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LayerId(u64);
+
+impl LayerId {
+    /// An id which no other layer of this process has.
+    pub(crate) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn put<T: Send + Sync + 'static>(self, extensions: &mut ExtensionsMut<'_>, state: T) {
+        if let Some(slots) = extensions.get_mut::<Slots<T>>() {
+            slots.0.retain(|(id, _)| *id != self);
+            slots.0.push((self, state));
+        } else {
+            extensions.insert(Slots(vec![(self, state)]));
+        }
+    }
+
+    pub(crate) fn get<'e, T: Send + Sync + 'static>(self, extensions: &'e Extensions<'_>) -> Option<&'e T> {
+        let slots = extensions.get::<Slots<T>>()?;
+        slots.0.iter().find(|(id, _)| *id == self).map(|(_, state)| state)
+    }
+
+    pub(crate) fn get_mut<'e, T: Send + Sync + 'static>(
+        self,
+        extensions: &'e mut ExtensionsMut<'_>,
+    ) -> Option<&'e mut T> {
+        let slots = extensions.get_mut::<Slots<T>>()?;
+        slots.0.iter_mut().find(|(id, _)| *id == self).map(|(_, state)| state)
+    }
+
+    pub(crate) fn take<T: Send + Sync + 'static>(self, extensions: &mut ExtensionsMut<'_>) -> Option<T> {
+        let slots = extensions.get_mut::<Slots<T>>()?;
+        let at = slots.0.iter().position(|(id, _)| *id == self)?;
+        Some(slots.0.swap_remove(at).1)
+    }
+
+    /// Looks at the states of `span`'s ancestors, nearest first, until `look` answers.
+    ///
+    /// Spans in between that hold no state of this layer, those of other targets, are passed over.
+    pub(crate) fn ancestor<'a, S, T, R>(
+        self,
+        span: &SpanRef<'a, S>,
+        look: impl Fn(&T) -> Option<R>,
+    ) -> Option<R>
+    where
+        S: LookupSpan<'a>,
+        T: Send + Sync + 'static,
+    {
+        span.scope().skip(1).find_map(|ancestor| self.get::<T>(&ancestor.extensions()).and_then(&look))
+    }
+}
+
+struct Slots<T>(Vec<(LayerId, T)>);

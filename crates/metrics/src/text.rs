@@ -1,0 +1,73 @@
+//! Field values made fit for a terminal.
+
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The longest value shown or kept as a key, in characters.
+const MAX_CHARS: usize = 120;
+
+/// Cuts a value that is too long and marks the cut.
+pub(crate) fn clip(text: &str) -> String {
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Clips, and escapes what could move the cursor, start a line or turn the writing direction: a tool's name may
+/// be of a model's choosing.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for c in clip(text).chars() {
+        if c.is_control() || turns_text(c) {
+            let _ = write!(shown, "{}", c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Microseconds in the unit that reads best: `850 µs`, `12.4 ms`, `61.0 s`.
+pub(crate) fn duration(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us} µs"),
+        1_000..10_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
+        _ => format!("{}.{} s", us / 1_000_000, us % 1_000_000 / 100_000),
+    }
+}
+
+/// Whole microseconds.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A lock that a panicking thread poisoned holds counts or a writer, both still good.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Line and paragraph separators, direction marks, and the byte order mark.
+const fn turns_text(c: char) -> bool {
+    matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_safe_from_a_value() {
+        assert_eq!(shown("a\u{1b}[2J\r\nb\u{202e}c\u{9b}µ→🙂"), "a\\u{1b}[2J\\r\\nb\\u{202e}c\\u{9b}µ→🙂");
+        assert_eq!(shown(&"é".repeat(121)), format!("{}…", "é".repeat(120)));
+    }
+
+    #[test]
+    fn durations_read_well() {
+        assert_eq!(
+            [0, 999, 1_000, 12_449, 9_999_999, 61_000_000].map(duration),
+            ["0 µs", "999 µs", "1.0 ms", "12.4 ms", "9999.9 ms", "61.0 s"]
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! The drawn tree, compared as a whole string.
+#![expect(clippy::unwrap_used, reason = "a test may; clippy excuses only the test functions themselves")]
+
+mod emit;
+
+use emit::{Writes, agent, handoff, refuse, running_case, tool, workflow};
+use sommelier_metrics::TreeLayer;
+use sommelier_metrics::tree::MAX_DRAWN_SPANS;
+use tracing::{Span, info_span};
+use tracing_subscriber::prelude::*;
+
+fn draw(layer: impl FnOnce(Writes) -> TreeLayer<Writes>, run: impl FnOnce()) -> Vec<String> {
+    let writes = Writes::default();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(layer(writes.clone())), run);
+    writes.take()
+}
+
+fn timeless(writes: Writes) -> TreeLayer<Writes> {
+    TreeLayer::new(writes).with_times(false)
+}
+
+/// Puts dots in place of a line's nine columns of time.
+fn masked(tree: &str) -> String {
+    let mask = |line: &str| {
+        let (time, rest) = line.split_at(line.char_indices().nth(9).unwrap().0);
+        assert!(time.ends_with("µs") || time.ends_with("ms") || time.ends_with(" s"), "{time:?}");
+        format!("........ {rest}\n")
+    };
+    tree.lines().map(mask).collect()
+}
+
+#[test]
+fn the_running_case_is_one_tree() {
+    let drawn = draw(TreeLayer::new, running_case);
+    let [tree] = &drawn[..] else { panic!("one write: {drawn:?}") };
+    assert_eq!(
+        masked(tree),
+        "\
+........   invoke_workflow · conversation c-17 · answered
+........   ├─ agent booking_agent
+........   │  ├─ chat scripted · concept (claude-sonnet-5) · 800 tokens in, 40 out · tool_use
+........   │  ├─ tool get_quote
+........   │  ├─ tool book · error slot_taken
+........   │  ├─ chat scripted · concept (claude-sonnet-5) · 900 tokens in, 50 out · tool_use
+........   │  ├─ handoff refused by known · booking_agent → nobody 88 B · error handoff_refused
+........   │  ├─ chat scripted · concept (claude-sonnet-5) · 950 tokens in, 60 out · tool_use
+........   │  └─ handoff 1 · booking_agent → policy_agent 105 B (left behind 433 B)
+........   └─ agent policy_agent
+........      └─ chat scripted · concept (claude-sonnet-5) · 300 tokens in, 70 out · end_turn
+"
+    );
+}
+
+#[test]
+fn without_times_a_run_always_draws_the_same() {
+    assert_eq!(draw(timeless, running_case), draw(timeless, running_case));
+}
+
+#[test]
+fn colour_adds_escapes_and_nothing_else() {
+    let coloured = draw(|writes| timeless(writes).with_ansi(true), running_case).concat();
+    let mut plain = coloured.clone();
+    for code in ["\u{1b}[0m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[36m", "\u{1b}[90m"] {
+        assert!(plain.contains(code), "{code:?}");
+        plain = plain.replace(code, "");
+    }
+    assert_eq!(plain, draw(timeless, running_case).concat());
+}
+
+#[test]
+fn children_stand_in_the_order_of_opening_and_roots_apart() {
+    let drawn = draw(timeless, || {
+        let (first, second) = (workflow(), workflow());
+        let agent = agent(&first, "booking_agent");
+        let (one, two) = (tool(&agent, "one"), tool(&agent, "two"));
+        let between = info_span!(target: "hyper", parent: &two, "request");
+        drop(tool(&between, "within_two"));
+        drop(between);
+        drop(two);
+        drop(tool(&agent, "three"));
+        drop(one);
+        drop(second);
+        first.record("end", "answered");
+    });
+    assert_eq!(
+        drawn,
+        [
+            "invoke_workflow · conversation c-17\n",
+            "\
+invoke_workflow · conversation c-17 · answered
+└─ agent booking_agent
+   ├─ tool one
+   ├─ tool two
+   │  └─ tool within_two
+   └─ tool three
+"
+        ]
+    );
+}
+
+#[test]
+fn hostile_values_are_escaped() {
+    let drawn = draw(timeless, || {
+        let workflow = workflow();
+        drop(tool(&workflow, "x\u{1b}[2J\n└─ tool y\u{7}\u{202e}"));
+        drop(tool(&workflow, &"é".repeat(5_000)));
+        refuse(&handoff(&workflow, "a\r\nb"), "known\u{1b}]0;title\u{7}");
+        info_span!(target: "sommelier", parent: &workflow, "unheard_of", otel.name = "a\tb");
+    });
+    assert_eq!(
+        drawn,
+        [format!(
+            "\
+invoke_workflow · conversation c-17
+├─ tool x\\u{{1b}}[2J\\n└─ tool y\\u{{7}}\\u{{202e}}
+├─ tool {}…
+├─ handoff refused by known\\u{{1b}}]0;title\\u{{7}} · booking_agent → a\\r\\nb 88 B · error handoff_refused
+└─ unheard_of · a\\tb
+",
+            "é".repeat(120)
+        )]
+    );
+}
+
+#[test]
+fn bare_spans_are_drawn_too() {
+    let drawn = draw(timeless, || {
+        let agent = info_span!(target: "sommelier", "invoke_agent");
+        info_span!(target: "sommelier", parent: &agent, "chat");
+        info_span!(target: "sommelier", parent: &agent, "execute_tool");
+        info_span!(target: "sommelier", parent: &agent, "handoff");
+    });
+    assert_eq!(drawn, ["agent ?\n├─ chat ?\n├─ tool ?\n└─ handoff · ? → ?\n"]);
+}
+
+#[test]
+fn a_tree_is_bounded() {
+    let drawn = draw(timeless, || {
+        let workflow = workflow();
+        for _ in 0..MAX_DRAWN_SPANS + 2 {
+            let agent = agent(&workflow, "booking_agent");
+            drop(tool(&agent, "get_quote"));
+        }
+    })
+    .concat();
+    assert_eq!(drawn.lines().count(), MAX_DRAWN_SPANS + 1);
+    assert_eq!(drawn.lines().last(), Some("(10005 more spans)"));
+}
+
+#[test]
+fn a_deep_tree_stops_at_the_right_margin() {
+    let drawn = draw(timeless, || {
+        let mut spans: Vec<Span> = vec![workflow()];
+        for _ in 0..200 {
+            spans.push(agent(&spans[spans.len() - 1], "booking_agent"));
+        }
+    })
+    .concat();
+    assert_eq!(drawn.lines().count(), 201);
+    assert!(drawn.lines().all(|line| line.chars().count() < 250));
+}
