@@ -10,9 +10,11 @@
 //!     └───────── say ───── Resting
 //! ```
 //!
-//! What a model writes is made legal on the way in, never dropped without a trace: blank text blocks and
-//! blocks that an assistant may not send are left out, ids that are illegal or taken are replaced, and so
-//! are illegal tool names (see [`Called::misnamed`]). So every request made from an [`Asking`] passes
+//! What a model writes is made legal on the way in: blank text blocks, thinking blocks without their
+//! signature, and blocks that an assistant may not send are left out, ids that are illegal or taken are
+//! replaced, and so are illegal tool names (see [`Called::misnamed`]). What goes on after a pause of the
+//! service is added to the paused message. Results lose blank text blocks, and an error without words gets
+//! some. So every request made from an [`Asking`] passes
 //! [`sequence::check`](crate::sequence::check), and nothing needs to check it again.
 //!
 //! Each state saves itself as its list of messages; loading checks the list once.
@@ -20,7 +22,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeSet;
 
-use crate::sequence::{self, Violation};
+use crate::sequence::{self, Rule, Violation};
 use crate::{Content, ContentBlock, Message, Role, ToolName, ToolResult, ToolUse, ToolUseId};
 
 /// Words that are not only white space, as a message must have them.
@@ -40,6 +42,11 @@ impl Words {
     pub fn new(text: impl Into<Box<str>>) -> Result<Self, BlankText> {
         let text = text.into();
         if text.trim().is_empty() { Err(BlankText) } else { Ok(Self(text)) }
+    }
+
+    /// Keeps `text`, or a dash when it is blank: for texts that a program writes.
+    pub fn or_dash(text: impl Into<Box<str>>) -> Self {
+        Self::new(text).unwrap_or_else(|BlankText| Self("-".into()))
     }
 
     /// The words.
@@ -64,8 +71,10 @@ impl Log {
         self.messages.push(message);
     }
 
-    /// Adds words of the user: to the last message when that is the user's, else as a new one.
+    /// Adds words of the user: to the last message when that is the user's, else as a new one. A closing
+    /// system message, which a saved conversation may have, stays last.
     fn say(&mut self, words: Words) {
+        let system = self.messages.pop_if(|last| last.role == Role::System);
         match self.messages.last_mut() {
             Some(last) if last.role == Role::User => {
                 self.bytes -= last.wire_len();
@@ -74,6 +83,25 @@ impl Log {
             }
             _ => self.push(Message::user(words.0)),
         }
+        self.messages.extend(system);
+    }
+
+    /// Adds a reply: to the last message when that is a paused one, which the reply goes on with.
+    fn reply(&mut self, blocks: Vec<ContentBlock>) {
+        match self.messages.last_mut() {
+            Some(Message { role: Role::Assistant, content: Content::Blocks(paused), .. }) => {
+                let commas = usize::from(!paused.is_empty()) + blocks.len().saturating_sub(1);
+                self.bytes += commas + blocks.iter().map(ContentBlock::wire_len).sum::<usize>();
+                paused.extend(blocks);
+            }
+            _ => self.push(Message::assistant(blocks)),
+        }
+    }
+
+    /// Adds the results of the last calls.
+    fn answer(&mut self, mut results: Vec<ToolResult>) {
+        results.iter_mut().for_each(ToolResult::settle);
+        self.push(Message::user_blocks(results.into_iter().map(ContentBlock::from).collect()));
     }
 
     /// Adds a reply: to the paused one that it goes on from, if there is one, since two messages of one
@@ -112,15 +140,21 @@ impl Log {
 
     /// Reads a saved list: `ending` completes it to a request, which must break no rule.
     fn load(
-        messages: Vec<Message>,
-        ending: impl FnOnce(&Message) -> Option<Message>,
+        mut messages: Vec<Message>,
+        ending: impl FnOnce(&[Message]) -> Result<Option<Message>, Violation>,
     ) -> Result<Self, NotAConversation> {
-        let ending = messages.last().and_then(ending);
-        let whole: Vec<Message> = messages.iter().cloned().chain(ending).collect();
-        let violations = sequence::check_messages(&whole);
+        let saved = messages.len();
+        let (ending, misfit) = match ending(&messages) {
+            Ok(ending) => (ending, None),
+            Err(misfit) => (None, Some(misfit)),
+        };
+        messages.extend(ending);
+        let mut violations = sequence::check_messages(&messages);
+        violations.extend(misfit);
         if !violations.is_empty() {
             return Err(NotAConversation { violations });
         }
+        messages.truncate(saved);
         let mut log = Self::default();
         for message in messages {
             log.ids.extend(message.tool_uses().map(|call| fingerprint(call.id())));
@@ -194,26 +228,63 @@ macro_rules! state {
     };
 }
 
-fn answered(last: &Message) -> Option<Message> {
-    let results: Vec<ContentBlock> =
-        last.tool_uses().map(|call| ToolResult::text(call.id(), "ok").into()).collect();
-    (!results.is_empty()).then(|| Message::user_blocks(results))
+fn as_it_is(_: &[Message]) -> Result<Option<Message>, Violation> {
+    Ok(None)
+}
+
+fn answered(messages: &[Message]) -> Result<Option<Message>, Violation> {
+    let last = messages.last().into_iter().flat_map(Message::tool_uses);
+    let results: Vec<ContentBlock> = last.map(|call| ToolResult::text(call.id(), "ok").into()).collect();
+    if results.is_empty() {
+        return Err(Violation {
+            rule: Rule::ResultsNameCalls,
+            path: format!("messages.{}", messages.len()),
+            detail: "results are owed, but the last message holds no call".to_owned(),
+        });
+    }
+    Ok(Some(Message::user_blocks(results)))
+}
+
+fn gone_on(_: &[Message]) -> Result<Option<Message>, Violation> {
+    Ok(Some(Message::user("go on")))
 }
 
 state!(
     /// A conversation in which the model is to speak next.
     Asking,
-    |_| None
+    as_it_is
 );
 state!(
     /// A conversation whose last reply holds calls that want their results.
+    ///
+    /// The model cannot be asked before it has them; this does not compile:
+    ///
+    /// ```compile_fail,E0599
+    /// # use sommelier_protocol::{Asking, Reply, ToolUse};
+    /// # let asking = Asking::open("Quote Focus")?;
+    /// let Reply::Called(called) = asking.replied(vec![ToolUse::scripted("tu_1", "get_quote", "{}").into()])
+    /// else { panic!("there is a call") };
+    /// called.owing.replied(vec![]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Answered, it can:
+    ///
+    /// ```
+    /// # use sommelier_protocol::{Asking, Reply, ToolResult, ToolUse};
+    /// # let asking = Asking::open("Quote Focus")?;
+    /// let Reply::Called(called) = asking.replied(vec![ToolUse::scripted("tu_1", "get_quote", "{}").into()])
+    /// else { panic!("there is a call") };
+    /// called.owing.answer(vec![ToolResult::text("tu_1", "6000")])?.replied(vec![]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     Owing,
     answered
 );
 state!(
     /// A conversation in which the model has spoken and calls for nothing.
     Resting,
-    |_| Some(Message::user("go on"))
+    gone_on
 );
 
 /// What a reply made of the conversation.
@@ -295,7 +366,9 @@ fn may_be_sent_back(block: &ContentBlock) -> bool {
         ContentBlock::Text(text) => !text.as_str().trim().is_empty(),
         ContentBlock::ToolUse(_) => true,
         ContentBlock::ToolResult(_) => false,
-        ContentBlock::Other(block) => block.kind() != "document" && block.kind() != "image",
+        ContentBlock::Other(block) => {
+            !matches!(block.kind(), "document" | "image" | "search_result") && block.thinking_fault().is_none()
+        }
     }
 }
 
@@ -316,7 +389,7 @@ impl Owing {
             let found = results.iter().map(|result| result.tool_use_id().to_owned()).collect();
             return Err(Misanswered { owing: Box::new(self), found });
         }
-        self.0.push(Message::user_blocks(results.into_iter().map(ContentBlock::from).collect()));
+        self.0.answer(results);
         Ok(Asking(self.0))
     }
 
@@ -325,10 +398,10 @@ impl Owing {
         let results = self.calls().map(|call| {
             let mut result = answer(call);
             result.set_id(call.id());
-            ContentBlock::from(result)
+            result
         });
         let results = results.collect();
-        self.0.push(Message::user_blocks(results));
+        self.0.answer(results);
         Asking(self.0)
     }
 }
@@ -362,11 +435,7 @@ impl Resting {
     /// The conversation is handed back when the reply does not end with a tool that the service runs: then
     /// there is nothing to go on with, and it would be a prefilled answer, which current models refuse.
     pub fn go_on(self) -> Result<Asking, Self> {
-        let last = self.0.messages.last().and_then(|message| message.content.blocks().last());
-        match last {
-            Some(ContentBlock::Other(block)) if block.is_server_tool() => Ok(Asking(self.0)),
-            _ => Err(self),
-        }
+        if self.0.messages.last().is_some_and(Message::ends_paused) { Ok(Asking(self.0)) } else { Err(self) }
     }
 }
 

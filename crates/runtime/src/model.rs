@@ -1,0 +1,104 @@
+//! What answers.
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::{ModelRequest, ModelResponse};
+
+/// Something that replies to a request: a live model, a script, a set of rules.
+///
+/// It sees the request and nothing else. It is called from any thread, so what it remembers it guards
+/// itself.
+pub trait Model: Send + Sync {
+    /// Replies to `request`.
+    ///
+    /// # Errors
+    /// [`ModelError`] when there is no reply. A reply that is foolish is not an error: it is data, which the
+    /// turn deals with.
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError>;
+
+    /// Who runs the model, for spans: `anthropic`, `openai`, or `_other`.
+    fn provider(&self) -> &str {
+        "_other"
+    }
+
+    /// A label for replies that no live model made, such as `concept (claude-sonnet-5)`; shown wherever
+    /// such a reply is shown or traced.
+    fn label(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl<M: Model + ?Sized> Model for &M {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        (**self).complete(request)
+    }
+
+    fn provider(&self) -> &str {
+        (**self).provider()
+    }
+
+    fn label(&self) -> Option<&str> {
+        (**self).label()
+    }
+}
+
+impl<M: Model + ?Sized> Model for Box<M> {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        (**self).complete(request)
+    }
+
+    fn provider(&self) -> &str {
+        (**self).provider()
+    }
+
+    fn label(&self) -> Option<&str> {
+        (**self).label()
+    }
+}
+
+/// Why there is no reply. It is plain data, so that a run which ended with it can be saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The model could not be reached: nobody's fault in the run; the call may be made again.
+    #[error("the model could not be reached: {detail}")]
+    Unreachable {
+        /// What happened.
+        detail: String,
+    },
+    /// The service refused the request or failed at it.
+    #[error("the service answered {status}: {detail}")]
+    Service {
+        /// The HTTP status.
+        status: u16,
+        /// What the service said.
+        detail: String,
+    },
+    /// What came is no reply.
+    #[error("the service sent no legal reply: {detail}")]
+    Malformed {
+        /// What is wrong with it, and where.
+        detail: String,
+    },
+    /// The script has no turn for this request: the script's fault.
+    #[error("the script has no turn {turn} for {agent} (it has {known})")]
+    NoScript {
+        /// The agent that asked.
+        agent: String,
+        /// The turn asked for, counted from 1.
+        turn: u32,
+        /// How many turns the script has for this agent.
+        known: usize,
+    },
+}
+
+impl ModelError {
+    /// A word of few kinds, for spans: `unreachable`, `service`, `malformed`, `no_script`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unreachable { .. } => "unreachable",
+            Self::Service { .. } => "service",
+            Self::Malformed { .. } => "malformed",
+            Self::NoScript { .. } => "no_script",
+        }
+    }
+}

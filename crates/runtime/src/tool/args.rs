@@ -1,0 +1,161 @@
+//! Arguments: one declaration gives the struct, its reader and its schema.
+
+use serde::de::DeserializeOwned;
+use sommelier_protocol::RawJson;
+
+/// Arguments of a tool. [`tool_args!`](crate::tool_args) implements it.
+pub trait ToolArgs: DeserializeOwned + 'static {
+    /// JSON Schema of the arguments, an object.
+    fn schema() -> RawJson;
+}
+
+/// A type that an argument may have, with its JSON Schema.
+pub trait ArgType {
+    /// Whether the argument must be there.
+    const REQUIRED: bool = true;
+
+    /// The schema's members, such as `"type":"integer"`.
+    fn schema() -> String;
+}
+
+macro_rules! arg_types {
+    ($($ty:ty => $schema:literal),* $(,)?) => { $(
+        impl ArgType for $ty {
+            fn schema() -> String {
+                $schema.to_owned()
+            }
+        }
+    )* };
+}
+
+arg_types! {
+    String => r#""type":"string""#,
+    bool => r#""type":"boolean""#,
+    i64 => r#""type":"integer""#,
+    u32 => r#""type":"integer","minimum":0"#,
+    u64 => r#""type":"integer","minimum":0"#,
+    f64 => r#""type":"number""#,
+}
+
+impl<T: ArgType> ArgType for Option<T> {
+    const REQUIRED: bool = false;
+
+    fn schema() -> String {
+        T::schema()
+    }
+}
+
+impl<T: ArgType> ArgType for Vec<T> {
+    fn schema() -> String {
+        format!(r#""type":"array","items":{{{}}}"#, T::schema())
+    }
+}
+
+/// Declares the arguments of a tool.
+///
+/// The words of a field's doc comment become its description in the schema. A list after `=>` names the
+/// values that are sensible: the model is told them, and the tool says in its own error what else was
+/// written. Members that are not declared are refused.
+///
+/// ```
+/// use sommelier_runtime::{tool_args, ToolArgs};
+///
+/// tool_args! {
+///     /// Which room, and for how long.
+///     pub struct Quote {
+///         /// The room.
+///         pub room: String => ["Focus", "Studio"],
+///         /// Whole hours.
+///         pub hours: Option<i64>,
+///     }
+/// }
+/// assert_eq!(
+///     Quote::schema().get(),
+///     r#"{"type":"object","properties":{"room":{"type":"string","description":"The room.","enum":["Focus","Studio"]},"hours":{"type":"integer","description":"Whole hours."}},"required":["room"],"additionalProperties":false}"#,
+/// );
+/// assert!(serde_json::from_str::<Quote>(r#"{"room":"Focus","admin":true}"#).is_err());
+/// ```
+#[macro_export]
+macro_rules! tool_args {
+    (
+        $(#[doc = $doc:literal])*
+        $vis:vis struct $name:ident {
+            $(
+                $(#[doc = $field_doc:literal])*
+                $field_vis:vis $field:ident: $ty:ty $(=> [$($value:literal),* $(,)?])?,
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, PartialEq, $crate::tool_args_support::Deserialize)]
+        #[serde(crate = "sommelier_runtime::tool_args_support::serde", deny_unknown_fields)]
+        $vis struct $name {
+            $(
+                $(#[doc = $field_doc])*
+                $field_vis $field: $ty,
+            )*
+        }
+
+        impl $crate::ToolArgs for $name {
+            fn schema() -> $crate::tool_args_support::RawJson {
+                let fields: &[$crate::tool_args_support::Field] = &[$(
+                    $crate::tool_args_support::Field {
+                        name: stringify!($field),
+                        schema: <$ty as $crate::tool::ArgType>::schema(),
+                        is_required: <$ty as $crate::tool::ArgType>::REQUIRED,
+                        description: concat!($($field_doc),*),
+                        values: &[$($($value),*)?],
+                    },
+                )*];
+                $crate::tool_args_support::object_schema(fields)
+            }
+        }
+    };
+}
+
+/// What the macro [`tool_args!`](crate::tool_args) is made of; not for use by hand.
+#[doc(hidden)]
+pub mod support {
+    pub use serde::{self, Deserialize};
+    pub use sommelier_protocol::RawJson;
+
+    #[derive(Debug)]
+    pub struct Field {
+        pub name: &'static str,
+        pub schema: String,
+        pub is_required: bool,
+        pub description: &'static str,
+        pub values: &'static [&'static str],
+    }
+
+    pub fn object_schema(fields: &[Field]) -> RawJson {
+        let properties: Vec<String> = fields.iter().map(property).collect();
+        let required: Vec<&str> =
+            fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
+        let text = format!(
+            r#"{{"type":"object","properties":{{{}}},"required":{},"additionalProperties":false}}"#,
+            properties.join(","),
+            RawJson::of(&required).map(|json| json.to_string()).unwrap_or_default(),
+        );
+        RawJson::parse(&text).unwrap_or_else(|_| RawJson::empty_object())
+    }
+
+    fn property(field: &Field) -> String {
+        let values = match RawJson::of(field.values) {
+            Ok(values) if !field.values.is_empty() => format!(r#","enum":{values}"#),
+            _ => String::new(),
+        };
+        // The values of a list are those of its items.
+        let (schema, values) = match field.schema.strip_suffix('}') {
+            Some(list) => (format!("{list}{values}}}"), String::new()),
+            None => (field.schema.clone(), values),
+        };
+        let mut text = format!("{}:{{{schema}", RawJson::string(field.name));
+        if !field.description.is_empty() {
+            text.push_str(&format!(r#","description":{}"#, RawJson::string(field.description.trim())));
+        }
+        text.push_str(&values);
+        text.push('}');
+        text
+    }
+}

@@ -1,0 +1,142 @@
+//! What a tool gives back.
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::{RawJson, ToolResult};
+
+use crate::AgentName;
+
+/// What came of one call: the text for the model, and a code when it went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolOutput {
+    /// What the model reads; JSON where the tool is typed.
+    pub content: Box<str>,
+    /// A word of few kinds for what went wrong, such as `slot_taken`; `None` when nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Box<str>>,
+}
+
+impl ToolOutput {
+    /// An output that worked.
+    pub fn ok(content: impl Into<Box<str>>) -> Self {
+        Self { content: content.into(), error: None }
+    }
+
+    /// An output that tells of an error, with its code.
+    pub fn error(code: impl Into<Box<str>>, content: impl Into<Box<str>>) -> Self {
+        Self { content: content.into(), error: Some(code.into()) }
+    }
+
+    /// An error as JSON, `{"error": code, ...}`, from anything that has such a form.
+    pub fn failed(failure: &impl ToolFailure) -> Self {
+        Self::error(failure.code(), json(failure))
+    }
+
+    /// The output as the answer to the call `id`.
+    pub fn into_result(self, id: &str) -> ToolResult {
+        match self.error {
+            None => ToolResult::text(id, self.content),
+            Some(_) => ToolResult::error(id, self.content),
+        }
+    }
+
+    /// The output, or, when it is larger than `most` bytes, an error that names both sizes.
+    pub(crate) fn at_most(self, most: usize) -> Self {
+        if self.content.len() <= most {
+            return self;
+        }
+        Self::failed(&TooLarge { error: "result_too_large", bytes: self.content.len(), most })
+    }
+}
+
+/// An error of a tool that a model can read: it serialises as an object with a member `error`, its code.
+pub trait ToolFailure: Serialize {
+    /// A word of few kinds, such as `slot_taken`.
+    fn code(&self) -> &str;
+}
+
+/// A failure of a code and words, for tools that need no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    error: String,
+    detail: String,
+}
+
+impl Failure {
+    /// A failure with its code and what to tell the model.
+    pub fn new(code: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { error: code.into(), detail: detail.into() }
+    }
+}
+
+impl ToolFailure for Failure {
+    fn code(&self) -> &str {
+        &self.error
+    }
+}
+
+macro_rules! own_failure {
+    ($($name:ident $(<$life:lifetime>)? { $($field:ident: $ty:ty),* $(,)? })*) => { $(
+        #[derive(Serialize)]
+        struct $name $(<$life>)? { error: &'static str, $($field: $ty),* }
+
+        impl $(<$life>)? ToolFailure for $name $(<$life>)? {
+            fn code(&self) -> &str {
+                self.error
+            }
+        }
+    )* };
+}
+
+own_failure! {
+    TooLarge { bytes: usize, most: usize }
+    TooManyCalls { most: usize }
+    UnknownTool<'a> { agent: &'a str, tool: String, available: Vec<&'a str> }
+    InvalidArguments<'a> { detail: &'a str, schema: &'a RawJson }
+    Panicked<'a> { tool: &'a str, detail: &'a str }
+    NotRun<'a> { detail: &'a str }
+}
+
+pub(crate) fn from_result<R: Serialize, E: ToolFailure>(result: Result<R, E>) -> ToolOutput {
+    match result {
+        Ok(value) => ToolOutput::ok(json(&value)),
+        Err(failure) => ToolOutput::failed(&failure),
+    }
+}
+
+pub(crate) fn unknown_tool<'a>(
+    agent: &'a AgentName,
+    tool: &str,
+    available: impl Iterator<Item = &'a str>,
+) -> ToolOutput {
+    let shown: String = tool.chars().take(64).collect();
+    let tool = if shown.len() < tool.len() { format!("{shown}... ({} bytes)", tool.len()) } else { shown };
+    ToolOutput::failed(&UnknownTool {
+        error: "unknown_tool",
+        agent: agent.as_str(),
+        tool,
+        available: available.collect(),
+    })
+}
+
+pub(crate) fn invalid_arguments(detail: &str, schema: &RawJson) -> ToolOutput {
+    ToolOutput::failed(&InvalidArguments { error: "invalid_arguments", detail, schema })
+}
+
+pub(crate) fn panicked(tool: &str) -> ToolOutput {
+    let detail = "the tool failed inside; whether it had an effect is not known";
+    ToolOutput::failed(&Panicked { error: "panic", tool, detail })
+}
+
+pub(crate) fn too_many_calls(most: usize) -> ToolOutput {
+    ToolOutput::failed(&TooManyCalls { error: "too_many_calls", most })
+}
+
+pub(crate) fn not_run(detail: &str) -> ToolOutput {
+    ToolOutput::failed(&NotRun { error: "not_run", detail })
+}
+
+/// The JSON of a value, or of the error that kept it from having one.
+fn json(value: &impl Serialize) -> Box<str> {
+    let text = serde_json::to_string(value);
+    text.unwrap_or_else(|error| RawJson::string(&format!("no JSON: {error}")).get().to_owned()).into()
+}

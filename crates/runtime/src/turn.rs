@@ -1,0 +1,593 @@
+//! One agent's turn as a state machine.
+//!
+//! ```text
+//!   start ─▶ CallModel ── resume ─┬─▶ CallTools ── resume ─┬─▶ CallModel ...
+//!                 ▲               │                        ├─▶ Reserved
+//!                 │               ├─▶ Reserved ─┬─ answer ─┘
+//!                 │               │             └─ close ──▶ Turn, at rest
+//!    wake, retry  │               └─▶ Done(Turn)
+//!       Turn ─────┘
+//! ```
+//!
+//! Each state is consumed by its answer, so a wrong order does not compile. All state is plain data and can
+//! be saved at any step; what does not change, the [`Definition`], is borrowed by each step instead.
+//!
+//! Whatever the model does, each call gets exactly one result in the next message: tools the agent does not
+//! have, calls beyond a limit, calls of a reply that was cut.
+//!
+//! A turn waits for its answer; a step cannot be taken twice:
+//!
+//! ```compile_fail,E0382
+//! # use sommelier_runtime::{script, Agent, TurnStep};
+//! # let agent = Agent::new("clerk", "").build().unwrap();
+//! let Ok(TurnStep::CallModel(call)) = TurnStep::start(&agent, "hello") else { panic!() };
+//! call.resume(&agent, Ok(script::say("a")));
+//! call.resume(&agent, Ok(script::say("b"))); // the step was consumed by its answer
+//! ```
+//!
+//! and tools cannot be answered before the model was asked:
+//!
+//! ```compile_fail,E0599
+//! # use sommelier_runtime::{Agent, TurnStep};
+//! # let agent = Agent::new("clerk", "").build().unwrap();
+//! let Ok(TurnStep::CallModel(call)) = TurnStep::start(&agent, "hello") else { panic!() };
+//! call.calls(); // a model call has no tool calls yet
+//! ```
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::{
+    Asking, BlankText, Called, ContentBlock, Message, ModelRequest, ModelResponse, Owing, Reply, Resting,
+    StopReason, ToolUse, Usage, Words,
+};
+use std::borrow::Cow;
+
+use crate::tool::{self, ToolOutput};
+use crate::{Definition, ModelError};
+
+/// What is to be done next. The list is complete on purpose: a driver handles each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum TurnStep {
+    /// Ask the model.
+    CallModel(ModelCall),
+    /// Run the agent's own tools.
+    CallTools(ToolCalls),
+    /// Answer calls of reserved tools, or close the turn with them.
+    Reserved(Reserved),
+    /// The turn has come to rest.
+    Done(Turn),
+}
+
+/// What a turn remembers beside its conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Progress {
+    /// Model calls of this activation.
+    steps: u32,
+    /// Replies of the whole conversation.
+    replies: u32,
+    empty: u32,
+    pauses: u32,
+    /// How often in a row the same calls brought the same results, and their fingerprint.
+    repeats: u32,
+    last: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+/// What a model is told whose reply was empty.
+pub const EMPTY_REPLY: &str = "Your reply was empty. Answer, or call a tool.";
+/// What a model is told that was paused with nothing to send back.
+pub const GO_ON: &str = "Go on.";
+
+impl TurnStep {
+    /// Begins a turn with the user's words.
+    ///
+    /// # Errors
+    /// [`BlankText`] when there are none.
+    pub fn start(agent: &Definition, text: impl Into<Box<str>>) -> Result<Self, BlankText> {
+        Ok(Self::opened(agent, Words::new(text)?))
+    }
+
+    /// Begins a turn with words.
+    pub fn opened(agent: &Definition, words: Words) -> Self {
+        next(Box::default(), Asking::opened(words), agent)
+    }
+
+    /// The messages so far.
+    pub fn messages(&self) -> &[Message] {
+        match self {
+            Self::CallModel(call) => call.asking.messages(),
+            Self::CallTools(calls) => calls.owing.messages(),
+            Self::Reserved(reserved) => reserved.owing.messages(),
+            Self::Done(turn) => turn.messages(),
+        }
+    }
+}
+
+/// The model is to be asked, unless the limit is reached.
+fn next(progress: Box<Progress>, asking: Asking, agent: &Definition) -> TurnStep {
+    if progress.steps >= agent.limits().max_steps {
+        return rest(
+            progress,
+            Rest::Asking(asking),
+            TurnEnd::StepLimit { max_steps: agent.limits().max_steps },
+        );
+    }
+    TurnStep::CallModel(ModelCall { progress, asking })
+}
+
+fn rest(progress: Box<Progress>, rest: Rest, end: TurnEnd) -> TurnStep {
+    TurnStep::Done(Turn { progress, rest, end })
+}
+
+/// The model is to be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelCall {
+    progress: Box<Progress>,
+    asking: Asking,
+}
+
+impl ModelCall {
+    /// The request to send. It borrows the conversation and the definition.
+    pub fn request<'a>(&'a self, agent: &'a Definition) -> ModelRequest<'a> {
+        ModelRequest {
+            caller: Cow::Borrowed(agent.name().as_str()),
+            replies: self.progress.replies,
+            model: Cow::Borrowed(agent.model()),
+            max_tokens: agent.max_tokens(),
+            system: agent.system_borrowed(),
+            tools: Cow::Borrowed(agent.definitions()),
+            tool_choice: None,
+            messages: Cow::Borrowed(self.asking.messages()),
+        }
+    }
+
+    /// Bytes of the conversation so far as compact JSON.
+    pub fn history_bytes(&self) -> usize {
+        self.asking.bytes()
+    }
+
+    /// Adds words of the user before the model is asked.
+    pub fn say(self, words: Words) -> Self {
+        Self { asking: self.asking.say(words), ..self }
+    }
+
+    /// Takes the model's reply, or the reason why there is none.
+    ///
+    /// What is owed is read off the content, never off the stop reason alone: a call may stand in a reply
+    /// that was cut, and then it is answered but not run.
+    pub fn resume(self, agent: &Definition, response: Result<ModelResponse, ModelError>) -> TurnStep {
+        let Self { mut progress, asking } = self;
+        let response = match response {
+            Ok(response) => response,
+            Err(error) => return rest(progress, Rest::Asking(asking), TurnEnd::Failed { error }),
+        };
+        progress.steps += 1;
+        progress.count(&response.usage);
+        let stop = response.stop_reason.unwrap_or_else(|| StopReason::Other("".into()));
+        let content =
+            response.content.into_iter().map(|block| kept(block, agent.limits().input_bytes)).collect();
+        match asking.replied(content) {
+            Reply::Empty(asking) => match cut_short(stop) {
+                Some(end) => rest(progress, Rest::Asking(asking), end),
+                None => ask_again(progress, asking, agent),
+            },
+            Reply::Said(resting) => said(progress, resting, stop, agent),
+            Reply::Called(called) => match cut_short(stop) {
+                Some(end) => {
+                    let asking = called.owing.answer_each(|call| {
+                        tool::not_run("the reply was cut before its end, so no call of it was run")
+                            .into_result(call.id())
+                    });
+                    rest(progress, Rest::Asking(asking), end)
+                }
+                None => {
+                    progress.empty = 0;
+                    progress.pauses = 0;
+                    ToolCalls::plan(progress, called, agent).next(agent)
+                }
+            },
+        }
+    }
+}
+
+/// The end that a stop reason means by itself, whatever the reply holds.
+fn cut_short(stop: StopReason) -> Option<TurnEnd> {
+    match stop {
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::PauseTurn => None,
+        StopReason::MaxTokens | StopReason::ContextWindowExceeded => Some(TurnEnd::Truncated { stop }),
+        StopReason::Refusal => Some(TurnEnd::ModelRefused),
+        StopReason::Other(_) => Some(TurnEnd::UnknownStop { stop }),
+    }
+}
+
+/// A reply of words and no call.
+fn said(mut progress: Box<Progress>, resting: Resting, stop: StopReason, agent: &Definition) -> TurnStep {
+    if stop == StopReason::PauseTurn {
+        progress.pauses += 1;
+        if progress.pauses > agent.limits().pauses {
+            let end = TurnEnd::NoProgress { why: Standstill::Paused };
+            return rest(progress, Rest::Resting(resting), end);
+        }
+        let asking = resting.go_on().unwrap_or_else(|resting| resting.say(Words::or_dash(GO_ON)));
+        return next(progress, asking, agent);
+    }
+    if let Some(end) = cut_short(stop) {
+        return rest(progress, Rest::Resting(resting), end);
+    }
+    if resting.last_words().trim().is_empty() {
+        return ask_again(progress, resting.say(Words::or_dash(GO_ON)), agent);
+    }
+    rest(progress, Rest::Resting(resting), TurnEnd::Answered)
+}
+
+/// Asks once more after a reply with nothing in it, a few times.
+fn ask_again(mut progress: Box<Progress>, asking: Asking, agent: &Definition) -> TurnStep {
+    progress.empty += 1;
+    if progress.empty >= agent.limits().empty_replies {
+        return rest(progress, Rest::Asking(asking), TurnEnd::NoProgress { why: Standstill::Empty });
+    }
+    let asking = asking.say(Words::or_dash(EMPTY_REPLY));
+    next(progress, asking, agent)
+}
+
+/// The block, its input withheld when it is larger than a call may bring.
+fn kept(block: ContentBlock, most: usize) -> ContentBlock {
+    match block {
+        ContentBlock::ToolUse(call) if call.input().get().len() > most => {
+            let note = format!(
+                "{} bytes of arguments, over the limit of {most}; not kept",
+                call.input().get().len()
+            );
+            ToolUse::scripted(call.id(), call.name(), &note).into()
+        }
+        block => block,
+    }
+}
+
+/// What is to become of one call of a reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Plan {
+    /// The agent's own tool runs.
+    Run,
+    /// The layer above answers.
+    Reserve,
+    /// The answer is known.
+    Answered(ToolOutput),
+}
+
+/// The agent's own tools are to be run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCalls {
+    progress: Box<Progress>,
+    owing: Owing,
+    plans: Vec<Plan>,
+}
+
+impl ToolCalls {
+    fn plan(progress: Box<Progress>, called: Called, agent: &Definition) -> Self {
+        let Called { owing, misnamed } = called;
+        let most = agent.limits().calls_per_reply;
+        let legal = || agent.definitions().iter().map(|definition| definition.name.as_str());
+        let plan = |(place, call): (usize, &ToolUse)| {
+            let written = misnamed.iter().find(|(at, _)| *at == place).map(|(_, name)| &**name);
+            if place >= most {
+                Plan::Answered(tool::too_many_calls(most))
+            } else if let Some(written) = written {
+                Plan::Answered(tool::unknown_tool(agent.name(), written, legal()))
+            } else if agent.is_reserved(call.name()) {
+                Plan::Reserve
+            } else if agent.table().has(call.name()) {
+                Plan::Run
+            } else {
+                Plan::Answered(tool::unknown_tool(agent.name(), call.name(), legal()))
+            }
+        };
+        let plans = owing.calls().enumerate().map(plan).collect();
+        Self { progress, owing, plans }
+    }
+
+    /// The calls to run, each with its place among the calls of the reply.
+    pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
+        wanted(&self.owing, &self.plans, &Plan::Run)
+    }
+
+    /// Takes the outputs, one for each of [`calls`](Self::calls), in their order.
+    ///
+    /// # Errors
+    /// [`Misuse`], which hands the step back, when their number is another.
+    pub fn resume(mut self, agent: &Definition, outputs: Vec<ToolOutput>) -> Result<TurnStep, Misuse<Self>> {
+        match fill(&mut self.plans, &Plan::Run, outputs) {
+            Ok(()) => Ok(self.next(agent)),
+            Err(count) => Err(count.of(self)),
+        }
+    }
+
+    fn next(self, agent: &Definition) -> TurnStep {
+        let Self { progress, owing, plans } = self;
+        if plans.contains(&Plan::Run) {
+            return TurnStep::CallTools(Self { progress, owing, plans });
+        }
+        if plans.contains(&Plan::Reserve) {
+            return TurnStep::Reserved(Reserved { progress, owing, plans });
+        }
+        answered(progress, owing, plans, agent)
+    }
+}
+
+/// All calls have their answers: the results go to the model.
+fn answered(mut progress: Box<Progress>, owing: Owing, plans: Vec<Plan>, agent: &Definition) -> TurnStep {
+    let print = fingerprint(&owing, &plans);
+    progress.repeats = if print == progress.last { progress.repeats + 1 } else { 1 };
+    progress.last = print;
+    let asking = answer(owing, plans);
+    if progress.repeats >= agent.limits().repeats {
+        return rest(progress, Rest::Asking(asking), TurnEnd::NoProgress { why: Standstill::Repeating });
+    }
+    next(progress, asking, agent)
+}
+
+fn answer(owing: Owing, plans: Vec<Plan>) -> Asking {
+    let mut plans = plans.into_iter();
+    owing.answer_each(|call| match plans.next() {
+        Some(Plan::Answered(output)) => output.into_result(call.id()),
+        _ => tool::not_run("nothing answered this call").into_result(call.id()),
+    })
+}
+
+/// A number that tells whether two replies in a row made the same calls and got the same results.
+fn fingerprint(owing: &Owing, plans: &[Plan]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |text: &str| {
+        for byte in text.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for (call, plan) in owing.calls().zip(plans) {
+        add(call.name());
+        add(call.input().get());
+        if let Plan::Answered(output) = plan {
+            add(&output.content);
+        }
+    }
+    hash
+}
+
+fn wanted<'a>(
+    owing: &'a Owing,
+    plans: &'a [Plan],
+    which: &'a Plan,
+) -> impl Iterator<Item = (usize, &'a ToolUse)> {
+    owing.calls().enumerate().zip(plans).filter(move |(_, plan)| *plan == which).map(|(call, _)| call)
+}
+
+/// Puts `outputs` in the places of `which`.
+fn fill(plans: &mut [Plan], which: &Plan, outputs: Vec<ToolOutput>) -> Result<(), WrongCount> {
+    let expected = plans.iter().filter(|plan| *plan == which).count();
+    if expected != outputs.len() {
+        return Err(WrongCount { expected, found: outputs.len() });
+    }
+    let places = plans.iter_mut().filter(|plan| *plan == which);
+    for (place, output) in places.zip(outputs) {
+        *place = Plan::Answered(output);
+    }
+    Ok(())
+}
+
+/// Calls of reserved tools want an answer from the layer above. The agent's own tools have run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reserved {
+    progress: Box<Progress>,
+    owing: Owing,
+    plans: Vec<Plan>,
+}
+
+impl Reserved {
+    /// The reserved calls, each with its place among the calls of the reply.
+    pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
+        wanted(&self.owing, &self.plans, &Plan::Reserve)
+    }
+
+    /// Bytes of the conversation so far as compact JSON.
+    pub fn history_bytes(&self) -> usize {
+        self.owing.bytes()
+    }
+
+    /// Answers the calls, one output for each in their order, and goes on.
+    ///
+    /// # Errors
+    /// [`Misuse`], which hands the step back, when the number of outputs is another.
+    pub fn answer(mut self, agent: &Definition, outputs: Vec<ToolOutput>) -> Result<TurnStep, Misuse<Self>> {
+        match fill(&mut self.plans, &Plan::Reserve, outputs) {
+            Ok(()) => Ok(answered(self.progress, self.owing, self.plans, agent)),
+            Err(count) => Err(count.of(self)),
+        }
+    }
+
+    /// Answers the calls and ends the turn there: the model is not asked again unless the turn is woken.
+    ///
+    /// # Errors
+    /// [`Misuse`], which hands the step back, when the number of outputs is another.
+    pub fn close(mut self, outputs: Vec<ToolOutput>) -> Result<Turn, Misuse<Self>> {
+        match fill(&mut self.plans, &Plan::Reserve, outputs) {
+            Ok(()) => {
+                let rest = Rest::Asking(answer(self.owing, self.plans));
+                Ok(Turn { progress: self.progress, rest, end: TurnEnd::Closed })
+            }
+            Err(count) => Err(count.of(self)),
+        }
+    }
+}
+
+struct WrongCount {
+    expected: usize,
+    found: usize,
+}
+
+impl WrongCount {
+    fn of<S>(self, step: S) -> Misuse<S> {
+        Misuse { expected: self.expected, found: self.found, step: Box::new(step) }
+    }
+}
+
+/// Outputs that do not fit the calls: the driver's fault. The step is handed back as it was.
+#[derive(Debug, thiserror::Error)]
+#[error("{expected} call(s) want an output each, {found} output(s) came")]
+pub struct Misuse<S> {
+    /// How many calls there are.
+    pub expected: usize,
+    /// How many outputs came.
+    pub found: usize,
+    /// The step, unchanged.
+    pub step: Box<S>,
+}
+
+/// A turn at rest, with all that was said and done in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    progress: Box<Progress>,
+    rest: Rest,
+    end: TurnEnd,
+}
+
+/// Who is to speak next in a conversation at rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Rest {
+    /// The model, should it be asked again.
+    Asking(Asking),
+    /// The user.
+    Resting(Resting),
+}
+
+/// Why a turn came to rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TurnEnd {
+    /// The model answered.
+    Answered,
+    /// The layer above closed the turn.
+    Closed,
+    /// The next model call would have been one too many.
+    StepLimit {
+        /// The limit.
+        max_steps: u32,
+    },
+    /// Nothing new came.
+    NoProgress {
+        /// In which way.
+        why: Standstill,
+    },
+    /// The reply was cut; no call of it was run.
+    Truncated {
+        /// `max_tokens` or `model_context_window_exceeded`.
+        stop: StopReason,
+    },
+    /// The model declined.
+    ModelRefused,
+    /// The reply stopped for a reason that is not known here; no call of it was run.
+    UnknownStop {
+        /// The reason as it came.
+        stop: StopReason,
+    },
+    /// The model could not be asked. The turn can be tried again from here.
+    Failed {
+        /// Why.
+        error: ModelError,
+    },
+}
+
+/// How a turn stood still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Standstill {
+    /// Reply after reply was empty.
+    Empty,
+    /// The service paused again and again.
+    Paused,
+    /// The same calls brought the same results again and again.
+    Repeating,
+}
+
+impl Turn {
+    /// The answer, when the model gave one.
+    pub fn answer(&self) -> Option<String> {
+        match (&self.end, &self.rest) {
+            (TurnEnd::Answered, Rest::Resting(resting)) => Some(resting.last_words()),
+            _ => None,
+        }
+    }
+
+    /// Why the turn came to rest.
+    pub fn end(&self) -> &TurnEnd {
+        &self.end
+    }
+
+    /// The messages.
+    pub fn messages(&self) -> &[Message] {
+        match &self.rest {
+            Rest::Asking(asking) => asking.messages(),
+            Rest::Resting(resting) => resting.messages(),
+        }
+    }
+
+    /// Bytes of the conversation as compact JSON.
+    pub fn history_bytes(&self) -> usize {
+        match &self.rest {
+            Rest::Asking(asking) => asking.bytes(),
+            Rest::Resting(resting) => resting.bytes(),
+        }
+    }
+
+    /// Model calls of the last activation that brought a reply.
+    pub fn steps(&self) -> u32 {
+        self.progress.steps
+    }
+
+    /// Tokens read and written over the whole conversation.
+    pub fn tokens(&self) -> (u64, u64) {
+        (self.progress.input_tokens, self.progress.output_tokens)
+    }
+
+    /// Goes on with new words, which follow open results in the same message; the limits count anew.
+    pub fn wake(self, agent: &Definition, words: Words) -> TurnStep {
+        let asking = match self.rest {
+            Rest::Asking(asking) => asking.say(words),
+            Rest::Resting(resting) => resting.say(words),
+        };
+        next(self.progress.again(), asking, agent)
+    }
+
+    /// Tries again from where the model could not be asked or a limit was reached; the limits count anew.
+    ///
+    /// # Errors
+    /// The turn is handed back when it is the user who is to speak.
+    pub fn retry(self, agent: &Definition) -> Result<TurnStep, Self> {
+        match self.rest {
+            Rest::Asking(asking) => Ok(next(self.progress.again(), asking, agent)),
+            rest @ Rest::Resting(_) => Err(Self { rest, ..self }),
+        }
+    }
+
+    /// Gives back memory held for messages to come.
+    pub fn shrink(&mut self) {
+        match &mut self.rest {
+            Rest::Asking(asking) => asking.shrink(),
+            Rest::Resting(resting) => resting.shrink(),
+        }
+    }
+}
+
+impl Progress {
+    fn count(&mut self, usage: &Usage) {
+        self.replies += 1;
+        self.input_tokens = self.input_tokens.saturating_add(usage.total_input_tokens());
+        self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
+    }
+
+    /// The same progress at the start of a new activation.
+    fn again(mut self: Box<Self>) -> Box<Self> {
+        self.steps = 0;
+        self.empty = 0;
+        self.pauses = 0;
+        self.repeats = 0;
+        self.last = 0;
+        self
+    }
+}
