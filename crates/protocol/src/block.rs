@@ -2,6 +2,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use crate::wire::{always_there, string_len, wire_object, written_len};
 use crate::{RawJson, ToolName, ToolUseId};
@@ -266,7 +267,10 @@ impl Input {
         if text.trim().is_empty() {
             return Self(RawJson::empty_object());
         }
-        RawJson::parse(text).map_or_else(|_| Self::broken(text), Self::of)
+        match RawJson::parse(text) {
+            Ok(raw) if raw.is_object() => Self(raw),
+            _ => Self::broken(text),
+        }
     }
 
     fn broken(text: &str) -> Self {
@@ -279,8 +283,10 @@ impl Input {
 }
 
 impl<'de> Deserialize<'de> for Input {
+    /// Takes any JSON: what a model wrote cannot make its whole reply unreadable.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RawJson::deserialize(deserializer).map(Self::of)
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Self::from_text(raw.get()))
     }
 }
 
@@ -299,6 +305,9 @@ wire_object! {
     }
 }
 
+/// What an error says for which the tool had no words.
+const NO_REASON: &str = "the tool failed and gave no reason";
+
 impl ToolResult {
     /// A result that worked.
     pub fn text(id: impl Into<Box<str>>, text: impl Into<Box<str>>) -> Self {
@@ -310,8 +319,29 @@ impl ToolResult {
     /// model, so a blank `text` is replaced by one that says so.
     pub fn error(id: impl Into<Box<str>>, text: impl Into<Box<str>>) -> Self {
         let text = Some(text.into()).filter(|text| !text.trim().is_empty());
-        let text = text.unwrap_or_else(|| "the tool failed and gave no reason".into());
+        let text = text.unwrap_or_else(|| NO_REASON.into());
         Self { is_error: Some(true), ..Self::text(id, text) }
+    }
+
+    /// Leaves out blank texts of a list, and gives an error words: so the service takes the result.
+    pub(crate) fn settle(&mut self) {
+        let mut blocks: Vec<ContentBlock> = match &self.content {
+            Some(ResultContent::Blocks(raw)) => raw.read().unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let found = blocks.len();
+        blocks.retain(|block| block.as_text().is_none_or(|text| !text.trim().is_empty()));
+        let is_mute = self.is_error() && self.words().trim().is_empty();
+        if is_mute {
+            blocks.insert(0, ContentBlock::text(NO_REASON));
+        }
+        if is_mute || blocks.len() != found {
+            self.content = match &*blocks {
+                [ContentBlock::Text(only)] if is_mute => Some(ResultContent::Text(only.text.clone())),
+                [] => Some(ResultContent::Text("".into())),
+                blocks => RawJson::of(blocks).ok().map(ResultContent::Blocks),
+            };
+        }
     }
 
     pub(crate) fn set_id(&mut self, id: &str) {
@@ -402,9 +432,33 @@ impl RawBlock {
         matches!(&*self.kind, "thinking" | "redacted_thinking")
     }
 
-    /// Whether the service runs this tool itself: a `server_tool_use`, or the result of one.
+    /// What a thinking block lacks to be sent back; `None` also for blocks that are no thinking.
+    pub(crate) fn thinking_fault(&self) -> Option<&'static str> {
+        #[derive(Deserialize)]
+        struct Members {
+            thinking: Option<Box<str>>,
+            signature: Option<Box<str>>,
+            data: Option<Box<str>>,
+        }
+
+        if !self.is_thinking() {
+            return None;
+        }
+        let Ok(members) = self.raw.read::<Members>() else {
+            return Some("the members of the thinking block are not texts");
+        };
+        match (&*self.kind, members) {
+            ("thinking", Members { thinking: None, .. }) => Some("the thinking block has no `thinking`"),
+            ("thinking", Members { signature: None, .. }) => Some("the thinking block has no `signature`"),
+            ("redacted_thinking", Members { data: None, .. }) => Some("the redacted thinking has no `data`"),
+            _ => None,
+        }
+    }
+
+    /// Whether the service runs this tool itself: a `server_tool_use` or `mcp_tool_use`, or the result of
+    /// one.
     pub fn is_server_tool(&self) -> bool {
-        &*self.kind == "server_tool_use" || self.kind.ends_with("_tool_result")
+        matches!(&*self.kind, "server_tool_use" | "mcp_tool_use") || self.kind.ends_with("_tool_result")
     }
 }
 

@@ -73,6 +73,14 @@ impl Message {
         self.content.blocks().iter().filter_map(ContentBlock::as_tool_result)
     }
 
+    /// Whether this is a message of the model that the service paused: it ends with a tool that the service
+    /// runs itself.
+    pub(crate) fn ends_paused(&self) -> bool {
+        let last = self.content.blocks().last();
+        self.role == Role::Assistant
+            && matches!(last, Some(ContentBlock::Other(block)) if block.is_server_tool())
+    }
+
     /// Bytes of the message as compact JSON. It is counted, not written, where the message is in our own
     /// form.
     ///

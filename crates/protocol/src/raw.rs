@@ -1,10 +1,13 @@
 //! JSON kept as text.
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 /// A JSON value as the text it came in: member order, number text and duplicate keys are what they were.
+///
+/// It is checked while it is read, however deeply it is nested: half a surrogate pair, which is JSON by its
+/// grammar but no text, is an error like any other.
 ///
 /// ```
 /// use sommelier_protocol::RawJson;
@@ -13,7 +16,7 @@ use serde_json::value::RawValue;
 /// assert_eq!(raw.get(), r#"{"b":1.50,"a":18446744073709551617}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize)]
 #[serde(transparent)]
 pub struct RawJson(Box<RawValue>);
 
@@ -23,7 +26,17 @@ impl RawJson {
     /// # Errors
     /// When `text` is not one JSON value; the error gives line and column.
     pub fn parse(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
+        let raw: Box<RawValue> = serde_json::from_str(text)?;
+        match lone_surrogate(text) {
+            None => Ok(Self(raw)),
+            Some(place) => {
+                let before = &text[..place];
+                let line = 1 + before.matches('\n').count();
+                let column = 1 + before.len() - before.rfind('\n').map_or(0, |end| end + 1);
+                let error = format_args!("{LONE_SURROGATE} at line {line} column {column}");
+                Err(serde::de::Error::custom(error))
+            }
+        }
     }
 
     /// The JSON of `value`.
@@ -65,6 +78,38 @@ impl RawJson {
     pub fn is_object(&self) -> bool {
         self.get().starts_with('{')
     }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        if lone_surrogate(raw.get()).is_some() {
+            return Err(serde::de::Error::custom(LONE_SURROGATE));
+        }
+        Ok(Self(raw))
+    }
+}
+
+const LONE_SURROGATE: &str = "lone surrogate in a string";
+
+/// The place of an escape in `json` that is half a surrogate pair. `json` is valid by JSON's grammar, so a
+/// backslash stands in strings only.
+fn lone_surrogate(json: &str) -> Option<usize> {
+    let escape = |place: usize| {
+        let digits = json.get(place..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut from = 0;
+    while let Some(step) = json[from..].find('\\') {
+        let place = from + step;
+        from = match escape(place) {
+            Some(0xd800..=0xdbff) if matches!(escape(place + 6), Some(0xdc00..=0xdfff)) => place + 12,
+            Some(0xd800..=0xdfff) => return Some(place),
+            Some(_) => place + 6,
+            None => place + 2,
+        };
+    }
+    None
 }
 
 impl PartialEq for RawJson {

@@ -86,18 +86,6 @@ impl Log {
         self.messages.extend(system);
     }
 
-    /// Adds a reply: to the last message when that is a paused one, which the reply goes on with.
-    fn reply(&mut self, blocks: Vec<ContentBlock>) {
-        match self.messages.last_mut() {
-            Some(Message { role: Role::Assistant, content: Content::Blocks(paused), .. }) => {
-                let commas = usize::from(!paused.is_empty()) + blocks.len().saturating_sub(1);
-                self.bytes += commas + blocks.iter().map(ContentBlock::wire_len).sum::<usize>();
-                paused.extend(blocks);
-            }
-            _ => self.push(Message::assistant(blocks)),
-        }
-    }
-
     /// Adds the results of the last calls.
     fn answer(&mut self, mut results: Vec<ToolResult>) {
         results.iter_mut().for_each(ToolResult::settle);
@@ -367,7 +355,8 @@ fn may_be_sent_back(block: &ContentBlock) -> bool {
         ContentBlock::ToolUse(_) => true,
         ContentBlock::ToolResult(_) => false,
         ContentBlock::Other(block) => {
-            !matches!(block.kind(), "document" | "image" | "search_result") && block.thinking_fault().is_none()
+            !matches!(block.kind(), "document" | "image" | "search_result")
+                && block.thinking_fault().is_none()
         }
     }
 }

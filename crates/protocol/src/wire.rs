@@ -148,6 +148,15 @@ macro_rules! wire_object {
                     })*
                     return map.end();
                 };
+                // A member that did not come but has a value now (it was set, or stands for its default) is
+                // written too: the tag before what came, the others after it.
+                let came = |name| {
+                    let place = Self::NAMES.iter().position(|known| *known == name);
+                    slots.iter().any(|slot| matches!(slot, Slot::Known(known) if Some(usize::from(*known)) == place))
+                };
+                $(if !came("type") {
+                    map.serialize_entry("type", $tag)?;
+                })?
                 for slot in slots {
                     match slot {
                         Slot::Extra(name, value) => map.serialize_entry(name, value)?,
@@ -158,6 +167,9 @@ macro_rules! wire_object {
                         },
                     }
                 }
+                $(if !self.$field.is_left_out() && !came($wire) {
+                    map.serialize_entry($wire, &self.$field)?;
+                })*
                 map.end()
             }
         }
