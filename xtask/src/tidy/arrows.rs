@@ -47,6 +47,9 @@ const HOUSE: [(&str, &[&str]); 8] = [
     ("xtask", &["serde_json", "lexopt"]),
 ];
 
+/// Crates at the edge: they may depend on what they need. A new crate stands in one of the two lists.
+const EDGE: &[&str] = &[];
+
 /// Features are shared by the whole build, so one package's `preserve_order` would change all of them.
 const SERDE_JSON_FEATURES: &[&str] = &["raw_value"];
 
@@ -116,6 +119,10 @@ pub(super) fn check(packages: &[Package], tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in packages {
         let allowed = HOUSE.iter().find(|(name, _)| *name == package.name).map(|(_, allowed)| *allowed);
+        if package.is_in("crates/") && allowed.is_none() && !EDGE.contains(&&*package.name) {
+            let what = format!("`{}` has no place in xtask/src/tidy/arrows.rs: core or edge?", package.name);
+            findings.push(Finding::new(&package.manifest, 1, what));
+        }
         for Dependency { name, dev, features } in &package.dependencies {
             let mut find = |what: String| {
                 findings.push(Finding::new(&package.manifest, line_of(tree, &package.manifest, name), what));
@@ -193,10 +200,16 @@ mod tests {
     fn no_library_stands_on_an_example() {
         let kit = package("examples-kit", "examples/kit", &[]);
         let example = package("lesson-05", "examples/lesson-05", &[("examples-kit", false, &[])]);
-        let store = package("sommelier-store", "crates/store", &[("examples-kit", true, &[])]);
-        let found = found(&[kit, example, store]);
+        let runner = package("sommelier-runner", "crates/runner", &[("examples-kit", true, &[])]);
+        let found = found(&[kit, example, runner]);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("sommelier-store"));
+        assert!(found[0].contains("sommelier-runner"));
+    }
+
+    #[test]
+    fn a_crate_that_is_in_neither_list_is_told() {
+        assert_eq!(found(&[package("sommelier-new", "crates/new", &[])]).len(), 1);
+        assert_eq!(found(&[package("new", "examples/new", &[])]), [""; 0]);
     }
 
     #[test]

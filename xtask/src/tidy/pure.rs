@@ -4,20 +4,16 @@ use super::Finding;
 use super::lexer::{Token, begins, code, is_test_file};
 use super::tree::Tree;
 
-/// Paths that begin so are pure. Beside runtime's turn there is the dispatch, which has threads.
-const PURE: [&str; 5] = [
-    "crates/protocol/src/",
-    "crates/handoff/src/",
-    "crates/reservo/src/",
-    "crates/runtime/src/turn",
-    "crates/runtime/src/transcript",
-];
+const PURE: [&str; 4] =
+    ["crates/protocol/src/", "crates/runtime/src/", "crates/handoff/src/", "crates/reservo/src/"];
+/// Beside runtime's turn, not inside it, the tools are run: on threads.
+const FREE: &str = "crates/runtime/src/tool/";
 const MODULES: [&str; 6] = ["thread", "time", "fs", "net", "env", "process"];
 const TYPES: [&str; 4] = ["HashMap", "HashSet", "SystemTime", "Instant"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     tree.rust()
-        .filter(|(path, _)| PURE.iter().any(|pure| path.starts_with(pure)) && !is_test_file(path))
+        .filter(|(path, _)| is_pure(path))
         .flat_map(|(path, source)| {
             impure(&code(source)).into_iter().map(move |(line, name)| {
                 Finding::new(
@@ -28,6 +24,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             })
         })
         .collect()
+}
+
+fn is_pure(path: &str) -> bool {
+    PURE.iter().any(|pure| path.starts_with(pure)) && !path.starts_with(FREE) && !is_test_file(path)
 }
 
 fn impure(code: &[Token<'_>]) -> Vec<(usize, String)> {
@@ -74,6 +74,7 @@ fn heads<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::root::root;
 
     fn check_source(source: &str, expected: &[(usize, &str)]) {
         let found = impure(&code(source));
@@ -108,12 +109,20 @@ mod tests {
         let source = "use std::thread;";
         let pure = ["crates/protocol/src/a.rs", "crates/runtime/src/turn.rs", "crates/reservo/src/b/c.rs"];
         let free =
-            ["crates/runtime/src/dispatch.rs", "crates/runner/src/lib.rs", "crates/handoff/tests/a.rs"];
+            ["crates/runtime/src/tool/dispatch.rs", "crates/runner/src/lib.rs", "crates/handoff/tests/a.rs"];
         for path in pure {
             assert_eq!(check(&Tree::of(&[(path, source)])).len(), 1, "{path}");
         }
         for path in free {
             assert_eq!(check(&Tree::of(&[(path, source)])), [], "{path}");
+        }
+    }
+
+    #[test]
+    fn the_folders_that_are_watched_are_there() {
+        let tree = Tree::read(root()).unwrap();
+        for folder in PURE.into_iter().chain([FREE]) {
+            assert!(tree.exists(folder.trim_end_matches('/')), "{folder}");
         }
     }
 }

@@ -147,8 +147,27 @@ fn find_witness(tree: &Tree, witness: &str) -> Result<(), String> {
         .map(|(stem, name)| (format!("{stem}.rs"), name.rsplit("::").next().unwrap_or(name)))
         .ok_or_else(|| format!("`{witness}` is neither `path.rs::test` nor a command"))?;
     let source = tree.text(&path).ok_or_else(|| format!("there is no file `{path}`"))?;
-    let there = tokens(source).windows(2).any(|pair| pair[0].text == "fn" && pair[1].text == function);
-    if there { Ok(()) } else { Err(format!("`{path}` has no `fn {function}`")) }
+    let lines: Vec<usize> = tokens(source)
+        .windows(2)
+        .filter(|pair| pair[0].text == "fn" && pair[1].text == function)
+        .map(|pair| pair[0].line)
+        .collect();
+    if lines.is_empty() {
+        Err(format!("`{path}` has no `fn {function}`"))
+    } else if lines.iter().any(|line| is_test(source, *line)) {
+        Ok(())
+    } else {
+        Err(format!("`{function}` in `{path}` is no test and has no example in its docs"))
+    }
+}
+
+/// Is the function of this line marked as a test, or is there an example in its docs, which is run as one?
+fn is_test(source: &str, line: usize) -> bool {
+    let above: Vec<&str> = source.lines().take(line).map(str::trim).collect();
+    let same = above.last().is_some_and(|line| line.contains("#[test]"));
+    let mut above =
+        above.iter().rev().skip(1).take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+    same || above.any(|line| *line == "#[test]" || line.starts_with("///") && line.contains("```"))
 }
 
 fn find_command(tree: &Tree, command: &str) -> Result<(), String> {
@@ -178,10 +197,13 @@ mod tests {
 
     const HEAD: &str = "Ids: A-01..A-02, B\n\n| id | what | shown by |\n|---|---|---|\n";
 
+    const SOURCE: &str = "#[test]\n// Twice.\n#[should_panic]\nfn pair_is_refused() {}\n// fn gone() {}\n\n\
+                          fn helper() {}\n/// ```compile_fail\n/// ```\npub fn resume() {}\n";
+
     fn found(rows: &str) -> Vec<String> {
         let tree = Tree::of(&[
             (PAGES[0], &format!("{HEAD}{rows}")),
-            ("crates/a/tests/b.rs", "#[test]\nfn pair_is_refused() {}\n// fn gone() {}\n"),
+            ("crates/a/tests/b.rs", SOURCE),
             ("examples/lesson-05/Cargo.toml", ""),
         ]);
         check_page(&tree, PAGES[0]).iter().map(|finding| finding.what.clone()).collect()
@@ -218,12 +240,14 @@ mod tests {
         let right = [
             "`crates/a/tests/b.rs::pair_is_refused`",
             "`crates/a/tests/b.rs::tests::pair_is_refused`, `cargo xtask lesson 5 --json`",
+            "`crates/a/tests/b.rs::resume`",
             "`cargo xtask lesson 05`; open: the store's half",
             "`cargo xtask tidy`, `cargo bench`",
             "note: a \\| b",
         ];
         let wrong = [
             "`crates/a/tests/b.rs::gone`",
+            "`crates/a/tests/b.rs::helper`",
             "`crates/a/tests/c.rs::pair_is_refused`",
             "`cargo xtask lesson 09`",
             "`cargo xtask ask \"x\"`",

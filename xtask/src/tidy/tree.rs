@@ -72,7 +72,9 @@ fn listed_by_git(root: &Path) -> Option<Vec<String>> {
         .ok()
         .filter(|output| output.status.success())?;
     let paths = String::from_utf8(output.stdout).ok()?;
-    Some(paths.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+    let paths: Vec<String> = paths.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    // Unpacked inside another repository that ignores us, git lists nothing.
+    paths.iter().any(|path| path == "Cargo.toml").then_some(paths)
 }
 
 fn walk(root: &Path) -> std::io::Result<Vec<String>> {
