@@ -20,7 +20,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent with a name and instructions, which become the system prompt.
+    /// An agent with a name and instructions, which become the system prompt; blank ones become none.
     pub fn new(name: impl Into<String>, instructions: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -104,7 +104,7 @@ impl Agent {
         }
         Ok(Definition {
             label: self.label.unwrap_or_else(|| name.to_string()),
-            system: (!self.instructions.is_empty()).then(|| System::Text(self.instructions.into())),
+            system: (!self.instructions.trim().is_empty()).then(|| System::Text(self.instructions.into())),
             model: self.model.into(),
             max_tokens: self.max_tokens,
             table: ToolTable::new(self.tools),

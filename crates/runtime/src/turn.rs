@@ -37,7 +37,7 @@
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{
     Asking, BlankText, Called, ContentBlock, Message, ModelRequest, ModelResponse, Owing, Reply, Resting,
-    StopReason, ToolUse, Usage, Words,
+    StopReason, ToolChoice, ToolUse, Usage, Words,
 };
 use std::borrow::Cow;
 
@@ -128,15 +128,24 @@ pub struct ModelCall {
 
 impl ModelCall {
     /// The request to send. It borrows the conversation and the definition.
+    ///
+    /// An agent without tools whose model called for one all the same offers a tool that is none, and forbids
+    /// its use: the service refuses a conversation with calls in it when no tool is given.
     pub fn request<'a>(&'a self, agent: &'a Definition) -> ModelRequest<'a> {
+        let wants_stand_in = agent.definitions().is_empty()
+            && self.asking.messages().iter().any(|message| message.tool_uses().next().is_some());
+        let (tools, tool_choice) = match wants_stand_in {
+            true => (Cow::Owned(tool::no_tool().into_iter().collect()), Some(ToolChoice::None)),
+            false => (Cow::Borrowed(agent.definitions()), None),
+        };
         ModelRequest {
             caller: Cow::Borrowed(agent.name().as_str()),
             replies: self.progress.replies,
             model: Cow::Borrowed(agent.model()),
             max_tokens: agent.max_tokens(),
             system: agent.system_borrowed(),
-            tools: Cow::Borrowed(agent.definitions()),
-            tool_choice: None,
+            tools,
+            tool_choice,
             messages: Cow::Borrowed(self.asking.messages()),
         }
     }
@@ -161,15 +170,15 @@ impl ModelCall {
             Ok(response) => response,
             Err(error) => return rest(progress, Rest::Asking(asking), TurnEnd::Failed { error }),
         };
-        progress.steps += 1;
+        progress.steps = progress.steps.saturating_add(1);
         progress.count(&response.usage);
         let stop = response.stop_reason.unwrap_or_else(|| StopReason::Other("".into()));
-        let content =
-            response.content.into_iter().map(|block| kept(block, agent.limits().input_bytes)).collect();
+        let mut content = response.content;
+        let withheld = withhold(&mut content, agent.limits().input_bytes);
         match asking.replied(content) {
             Reply::Empty(asking) => match cut_short(stop) {
                 Some(end) => rest(progress, Rest::Asking(asking), end),
-                None => ask_again(progress, asking, agent),
+                None => ask_again(progress, Rest::Asking(asking), agent),
             },
             Reply::Said(resting) => said(progress, resting, stop, agent),
             Reply::Called(called) => match cut_short(stop) {
@@ -183,7 +192,7 @@ impl ModelCall {
                 None => {
                     progress.empty = 0;
                     progress.pauses = 0;
-                    ToolCalls::plan(progress, called, agent).next(agent)
+                    ToolCalls::plan(progress, called, &withheld, agent).next(agent)
                 }
             },
         }
@@ -203,10 +212,9 @@ fn cut_short(stop: StopReason) -> Option<TurnEnd> {
 /// A reply of words and no call.
 fn said(mut progress: Box<Progress>, resting: Resting, stop: StopReason, agent: &Definition) -> TurnStep {
     if stop == StopReason::PauseTurn {
-        progress.pauses += 1;
+        progress.pauses = progress.pauses.saturating_add(1);
         if progress.pauses > agent.limits().pauses {
-            let end = TurnEnd::NoProgress { why: Standstill::Paused };
-            return rest(progress, Rest::Resting(resting), end);
+            return rest(progress, Rest::paused(resting), TurnEnd::NoProgress { why: Standstill::Paused });
         }
         let asking = resting.go_on().unwrap_or_else(|resting| resting.say(Words::or_dash(GO_ON)));
         return next(progress, asking, agent);
@@ -215,33 +223,37 @@ fn said(mut progress: Box<Progress>, resting: Resting, stop: StopReason, agent: 
         return rest(progress, Rest::Resting(resting), end);
     }
     if resting.last_words().trim().is_empty() {
-        return ask_again(progress, resting.say(Words::or_dash(GO_ON)), agent);
+        return ask_again(progress, Rest::paused(resting), agent);
     }
     rest(progress, Rest::Resting(resting), TurnEnd::Answered)
 }
 
 /// Asks once more after a reply with nothing in it, a few times.
-fn ask_again(mut progress: Box<Progress>, asking: Asking, agent: &Definition) -> TurnStep {
-    progress.empty += 1;
+fn ask_again(mut progress: Box<Progress>, silence: Rest, agent: &Definition) -> TurnStep {
+    progress.empty = progress.empty.saturating_add(1);
     if progress.empty >= agent.limits().empty_replies {
-        return rest(progress, Rest::Asking(asking), TurnEnd::NoProgress { why: Standstill::Empty });
+        return rest(progress, silence, TurnEnd::NoProgress { why: Standstill::Empty });
     }
-    let asking = asking.say(Words::or_dash(EMPTY_REPLY));
-    next(progress, asking, agent)
+    next(progress, silence.say(Words::or_dash(EMPTY_REPLY)), agent)
 }
 
-/// The block, its input withheld when it is larger than a call may bring.
-fn kept(block: ContentBlock, most: usize) -> ContentBlock {
-    match block {
-        ContentBlock::ToolUse(call) if call.input().get().len() > most => {
-            let note = format!(
-                "{} bytes of arguments, over the limit of {most}; not kept",
-                call.input().get().len()
-            );
-            ToolUse::scripted(call.id(), call.name(), &note).into()
+/// Puts a note in place of each input that is larger than a call may bring, and gives the place among the
+/// calls and the size of each.
+fn withhold(content: &mut [ContentBlock], most: usize) -> Vec<(usize, usize)> {
+    let calls = content.iter_mut().filter_map(|block| match block {
+        ContentBlock::ToolUse(call) => Some(call),
+        _ => None,
+    });
+    let mut withheld = Vec::new();
+    for (place, call) in calls.enumerate() {
+        let bytes = call.input().get().len();
+        if bytes > most {
+            let note = format!("{bytes} bytes of arguments, over the limit of {most}; not kept");
+            *call = ToolUse::scripted(call.id(), call.name(), &note);
+            withheld.push((place, bytes));
         }
-        block => block,
     }
+    withheld
 }
 
 /// What is to become of one call of a reply.
@@ -264,7 +276,12 @@ pub struct ToolCalls {
 }
 
 impl ToolCalls {
-    fn plan(progress: Box<Progress>, called: Called, agent: &Definition) -> Self {
+    fn plan(
+        progress: Box<Progress>,
+        called: Called,
+        withheld: &[(usize, usize)],
+        agent: &Definition,
+    ) -> Self {
         let Called { owing, misnamed } = called;
         let most = agent.limits().calls_per_reply;
         let legal = || agent.definitions().iter().map(|definition| definition.name.as_str());
@@ -277,7 +294,10 @@ impl ToolCalls {
             } else if agent.is_reserved(call.name()) {
                 Plan::Reserve
             } else if agent.table().has(call.name()) {
-                Plan::Run
+                let withheld = withheld.iter().find(|(at, _)| *at == place);
+                withheld.map_or(Plan::Run, |(_, bytes)| {
+                    Plan::Answered(tool::arguments_too_large(*bytes, agent.limits().input_bytes))
+                })
             } else {
                 Plan::Answered(tool::unknown_tool(agent.name(), call.name(), legal()))
             }
@@ -289,6 +309,12 @@ impl ToolCalls {
     /// The calls to run, each with its place among the calls of the reply.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
         wanted(&self.owing, &self.plans, &Plan::Run)
+    }
+
+    /// Replies that the conversation has had, the one with these calls included. With a name of the
+    /// conversation it makes a scope for [`dispatch`](tool::dispatch) that no other reply has.
+    pub fn replies(&self) -> u32 {
+        self.progress.replies
     }
 
     /// Takes the outputs, one for each of [`calls`](Self::calls), in their order.
@@ -317,7 +343,7 @@ impl ToolCalls {
 /// All calls have their answers: the results go to the model.
 fn answered(mut progress: Box<Progress>, owing: Owing, plans: Vec<Plan>, agent: &Definition) -> TurnStep {
     let print = fingerprint(&owing, &plans);
-    progress.repeats = if print == progress.last { progress.repeats + 1 } else { 1 };
+    progress.repeats = if print == progress.last { progress.repeats.saturating_add(1) } else { 1 };
     progress.last = print;
     let asking = answer(owing, plans);
     if progress.repeats >= agent.limits().repeats {
@@ -382,9 +408,16 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// The reserved calls, each with its place among the calls of the reply.
+    /// The reserved calls, each with its place among the calls of the reply. An input that was larger than
+    /// [`Limits::input_bytes`](crate::Limits::input_bytes) stands as a broken one that says so.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
         wanted(&self.owing, &self.plans, &Plan::Reserve)
+    }
+
+    /// Replies that the conversation has had, the one with these calls included. With a name of the
+    /// conversation it makes a scope for [`dispatch`](tool::dispatch) that no other reply has.
+    pub fn replies(&self) -> u32 {
+        self.progress.replies
     }
 
     /// Bytes of the conversation so far as compact JSON.
@@ -456,6 +489,20 @@ enum Rest {
     Asking(Asking),
     /// The user.
     Resting(Resting),
+}
+
+impl Rest {
+    /// The model is to go on where the service can, else the user is to speak.
+    fn paused(resting: Resting) -> Self {
+        resting.go_on().map_or_else(Self::Resting, Self::Asking)
+    }
+
+    fn say(self, words: Words) -> Asking {
+        match self {
+            Self::Asking(asking) => asking.say(words),
+            Self::Resting(resting) => resting.say(words),
+        }
+    }
 }
 
 /// Why a turn came to rest.
@@ -547,11 +594,7 @@ impl Turn {
 
     /// Goes on with new words, which follow open results in the same message; the limits count anew.
     pub fn wake(self, agent: &Definition, words: Words) -> TurnStep {
-        let asking = match self.rest {
-            Rest::Asking(asking) => asking.say(words),
-            Rest::Resting(resting) => resting.say(words),
-        };
-        next(self.progress.again(), asking, agent)
+        next(self.progress.again(), self.rest.say(words), agent)
     }
 
     /// Tries again from where the model could not be asked or a limit was reached; the limits count anew.
@@ -576,7 +619,7 @@ impl Turn {
 
 impl Progress {
     fn count(&mut self, usage: &Usage) {
-        self.replies += 1;
+        self.replies = self.replies.saturating_add(1);
         self.input_tokens = self.input_tokens.saturating_add(usage.total_input_tokens());
         self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
     }

@@ -128,10 +128,17 @@ pub mod support {
         pub values: &'static [&'static str],
     }
 
+    impl Field {
+        /// The name on the wire: `r#type` is written `type`.
+        fn written(&self) -> &'static str {
+            self.name.strip_prefix("r#").unwrap_or(self.name)
+        }
+    }
+
     pub fn object_schema(fields: &[Field]) -> RawJson {
         let properties: Vec<String> = fields.iter().map(property).collect();
         let required: Vec<&str> =
-            fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
+            fields.iter().filter(|field| field.is_required).map(Field::written).collect();
         let text = format!(
             r#"{{"type":"object","properties":{{{}}},"required":{},"additionalProperties":false}}"#,
             properties.join(","),
@@ -146,11 +153,12 @@ pub mod support {
             _ => String::new(),
         };
         // The values of a list are those of its items.
-        let (schema, values) = match field.schema.strip_suffix('}') {
-            Some(list) => (format!("{list}{values}}}"), String::new()),
-            None => (field.schema.clone(), values),
+        let item = field.schema.trim_end_matches('}');
+        let (schema, values) = match &field.schema[item.len()..] {
+            "" => (field.schema.clone(), values),
+            lists => (format!("{item}{values}{lists}"), String::new()),
         };
-        let mut text = format!("{}:{{{schema}", RawJson::string(field.name));
+        let mut text = format!("{}:{{{schema}", RawJson::string(field.written()));
         if !field.description.is_empty() {
             text.push_str(&format!(r#","description":{}"#, RawJson::string(field.description.trim())));
         }

@@ -54,8 +54,14 @@ pub fn dispatch_one(agent: &Definition, place: usize, call: &ToolUse, scope: &st
 }
 
 /// Does `work` on each of `items` at the same time, on scoped threads, and gives the outputs in the order
-/// of the items. One item needs no thread. Where no thread can be had the work is done here.
+/// of the items. One item needs no thread. Where no thread can be had the work is done here. Work that
+/// panics gives an error output, whichever thread it is on.
 pub fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> ToolOutput + Sync) -> Vec<ToolOutput> {
+    // What the work shares is its own to guard after a panic, as on any other thread.
+    let work = |item| {
+        let run = std::panic::AssertUnwindSafe(|| work(item));
+        std::panic::catch_unwind(run).unwrap_or_else(|_| super::output::panicked("dispatch"))
+    };
     if let [item] = items {
         return vec![work(item)];
     }

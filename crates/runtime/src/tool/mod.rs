@@ -9,7 +9,7 @@ pub use args::support as tool_args_support;
 pub use args::{ArgType, ToolArgs};
 pub use dispatch::{dispatch, dispatch_one, dispatch_parallel, in_parallel};
 pub use output::{Failure, ToolFailure, ToolOutput};
-pub(crate) use output::{not_run, too_many_calls, unknown_tool};
+pub(crate) use output::{arguments_too_large, not_run, too_many_calls, unknown_tool};
 
 use serde::Serialize;
 use sommelier_protocol::{IllegalName, RawJson, ToolDefinition, ToolName, ToolUse};
@@ -135,4 +135,10 @@ pub fn broken(text: &str) -> String {
         Err(error) => format!("the arguments are no JSON: {error}"),
         Ok(_) => "the arguments must be one JSON object".to_owned(),
     }
+}
+
+/// What is offered where a tool must be and there is none.
+pub(crate) fn no_tool() -> Option<ToolDefinition> {
+    let name = ToolName::new("no_tool").ok()?;
+    Some(ToolDefinition::new(name, "There is no tool. Do not call this.", args::support::object_schema(&[])))
 }

@@ -90,15 +90,21 @@ macro_rules! own_failure {
 own_failure! {
     TooLarge { bytes: usize, most: usize }
     TooManyCalls { most: usize }
+    NoJson { detail: String }
     UnknownTool<'a> { agent: &'a str, tool: String, available: Vec<&'a str> }
-    InvalidArguments<'a> { detail: &'a str, schema: &'a RawJson }
+    InvalidArguments<'a> { detail: String, schema: &'a RawJson }
     Panicked<'a> { tool: &'a str, detail: &'a str }
     NotRun<'a> { detail: &'a str }
 }
 
 pub(crate) fn from_result<R: Serialize, E: ToolFailure>(result: Result<R, E>) -> ToolOutput {
     match result {
-        Ok(value) => ToolOutput::ok(json(&value)),
+        Ok(value) => match serde_json::to_string(&value) {
+            Ok(text) => ToolOutput::ok(text),
+            Err(error) => {
+                ToolOutput::failed(&NoJson { error: "result_has_no_json", detail: error.to_string() })
+            }
+        },
         Err(failure) => ToolOutput::failed(&failure),
     }
 }
@@ -108,18 +114,39 @@ pub(crate) fn unknown_tool<'a>(
     tool: &str,
     available: impl Iterator<Item = &'a str>,
 ) -> ToolOutput {
-    let shown: String = tool.chars().take(64).collect();
-    let tool = if shown.len() < tool.len() { format!("{shown}... ({} bytes)", tool.len()) } else { shown };
     ToolOutput::failed(&UnknownTool {
         error: "unknown_tool",
         agent: agent.as_str(),
-        tool,
+        tool: match tool.char_indices().nth(64) {
+            Some((end, _)) => format!("{}... ({} bytes)", &tool[..end], tool.len()),
+            None => tool.to_owned(),
+        },
         available: available.collect(),
     })
 }
 
 pub(crate) fn invalid_arguments(detail: &str, schema: &RawJson) -> ToolOutput {
-    ToolOutput::failed(&InvalidArguments { error: "invalid_arguments", detail, schema })
+    ToolOutput::failed(&InvalidArguments {
+        error: "invalid_arguments",
+        detail: without_middle(detail),
+        schema,
+    })
+}
+
+/// A detail that may quote a whole argument, its middle left out when it is long: what is wrong stands at
+/// the beginning, the place at the end.
+fn without_middle(detail: &str) -> String {
+    let (head, tail) = (detail.char_indices().nth(200), detail.char_indices().nth_back(199));
+    match (head, tail) {
+        (Some((head, _)), Some((tail, _))) if head < tail => {
+            format!("{} ... {}", &detail[..head], &detail[tail..])
+        }
+        _ => detail.to_owned(),
+    }
+}
+
+pub(crate) fn arguments_too_large(bytes: usize, most: usize) -> ToolOutput {
+    ToolOutput::failed(&TooLarge { error: "arguments_too_large", bytes, most })
 }
 
 pub(crate) fn panicked(tool: &str) -> ToolOutput {
