@@ -336,6 +336,7 @@ impl ToolResult {
             blocks.insert(0, ContentBlock::text(NO_REASON));
         }
         if is_mute || blocks.len() != found {
+            self.layout.add(Self::NAMES, "content");
             self.content = match &*blocks {
                 [ContentBlock::Text(only)] if is_mute => Some(ResultContent::Text(only.text.clone())),
                 [] => Some(ResultContent::Text("".into())),

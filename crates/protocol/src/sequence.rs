@@ -270,10 +270,9 @@ impl<'a> Checker<'a> {
         }
         let may_be_empty = message.role == Role::Assistant && next.is_none();
         match &message.content {
+            content if content.is_empty() && may_be_empty => {}
             content if content.is_empty() => {
-                if !may_be_empty {
-                    self.report(Rule::NothingIsBlank, path.clone(), "the content is empty".to_owned());
-                }
+                self.report(Rule::NothingIsBlank, path.clone(), "the content is empty".to_owned());
             }
             Content::Text(text) if text.trim().is_empty() => {
                 self.report(Rule::NothingIsBlank, path.clone(), "the text is blank".to_owned());

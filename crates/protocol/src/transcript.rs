@@ -233,8 +233,8 @@ fn answered(messages: &[Message]) -> Result<Option<Message>, Violation> {
     Ok(Some(Message::user_blocks(results)))
 }
 
-fn gone_on(_: &[Message]) -> Result<Option<Message>, Violation> {
-    Ok(Some(Message::user("go on")))
+fn gone_on(messages: &[Message]) -> Result<Option<Message>, Violation> {
+    Ok((!messages.is_empty()).then(|| Message::user("go on")))
 }
 
 state!(

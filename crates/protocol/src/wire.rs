@@ -36,6 +36,25 @@ impl Layout {
         self.0.as_ref().map(|slots| slots.as_slice())
     }
 
+    /// Gives a member that has a value now, though it did not come, a place after those that came; the tag
+    /// stands before them.
+    pub(crate) fn add(&mut self, names: &'static [&'static str], name: &str) {
+        let Some(slots) = &mut self.0 else { return };
+        let Some(place) = names.iter().position(|known| *known == name) else { return };
+        let slot = Slot::Known(place as u8);
+        if slots.contains(&slot) {
+            return;
+        }
+        if name == "type" { slots.insert(0, slot) } else { slots.push(slot) }
+    }
+
+    /// Whether the member has a place.
+    pub(crate) fn has(&self, names: &'static [&'static str], name: &str) -> bool {
+        let place = names.iter().position(|known| *known == name);
+        let is_it = |slot: &Slot| matches!(slot, Slot::Known(known) if Some(usize::from(*known)) == place);
+        self.0.as_ref().is_none_or(|slots| slots.iter().any(is_it))
+    }
+
     /// Whether the object is written in our own order with known members only.
     pub(crate) fn is_ours(&self) -> bool {
         self.0.is_none()
@@ -148,15 +167,6 @@ macro_rules! wire_object {
                     })*
                     return map.end();
                 };
-                // A member that did not come but has a value now (it was set, or stands for its default) is
-                // written too: the tag before what came, the others after it.
-                let came = |name| {
-                    let place = Self::NAMES.iter().position(|known| *known == name);
-                    slots.iter().any(|slot| matches!(slot, Slot::Known(known) if Some(usize::from(*known)) == place))
-                };
-                $(if !came("type") {
-                    map.serialize_entry("type", $tag)?;
-                })?
                 for slot in slots {
                     match slot {
                         Slot::Extra(name, value) => map.serialize_entry(name, value)?,
@@ -167,7 +177,8 @@ macro_rules! wire_object {
                         },
                     }
                 }
-                $(if !self.$field.is_left_out() && !came($wire) {
+                // A member that was set since.
+                $(if !self.$field.is_left_out() && !self.layout.has(Self::NAMES, $wire) {
                     map.serialize_entry($wire, &self.$field)?;
                 })*
                 map.end()
@@ -215,13 +226,18 @@ macro_rules! wire_object {
                             }
                         }
                         let has_null = false $(|| $field.as_ref().is_some_and(Member::is_left_out))*;
-                        Ok($name {
+                        let mut object = $name {
                             $($field: match $field.or_else(<$ty as Member>::absent) {
                                 Some(value) => value,
                                 None => return Err(A::Error::missing_field($wire)),
                             },)*
                             layout: Layout::from_slots(slots, has_null),
-                        })
+                        };
+                        $(object.layout.add($name::NAMES, $crate::wire::wire_object!(@type $tag));)?
+                        $(if !object.$field.is_left_out() {
+                            object.layout.add($name::NAMES, $wire);
+                        })*
+                        Ok(object)
                     }
                 }
 
