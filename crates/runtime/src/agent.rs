@@ -11,6 +11,7 @@ use crate::{AgentName, Limits, Tool, ToolTable};
 pub struct Agent {
     name: String,
     label: Option<String>,
+    purpose: String,
     instructions: String,
     model: String,
     max_tokens: u32,
@@ -25,6 +26,7 @@ impl Agent {
         Self {
             name: name.into(),
             label: None,
+            purpose: String::new(),
             instructions: instructions.into(),
             model: crate::script::CONCEPT_MODEL.to_owned(),
             max_tokens: 1024,
@@ -43,6 +45,17 @@ impl Agent {
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
+    }
+
+    /// What the agent is for, in one line: those who may call on it are told.
+    pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
+        self.purpose = purpose.into();
+        self
+    }
+
+    /// The line of [`purpose`](Self::purpose); empty when it was not set.
+    pub fn purpose_text(&self) -> &str {
+        &self.purpose
     }
 
     /// The model to ask; `claude-sonnet-5` when not set.

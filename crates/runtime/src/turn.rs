@@ -155,6 +155,16 @@ impl ModelCall {
         self.asking.bytes()
     }
 
+    /// Puts the turn to rest before the model is asked, as one that the layer above closed.
+    pub fn set_down(self) -> Turn {
+        Turn { progress: self.progress, rest: Rest::Asking(self.asking), end: TurnEnd::Closed }
+    }
+
+    /// Gives back memory held for messages to come.
+    pub fn shrink(&mut self) {
+        self.asking.shrink();
+    }
+
     /// Adds words of the user before the model is asked.
     pub fn say(self, words: Words) -> Self {
         Self { asking: self.asking.say(words), ..self }
@@ -420,9 +430,24 @@ impl Reserved {
         self.progress.replies
     }
 
-    /// Bytes of the conversation so far as compact JSON.
+    /// The messages so far, the reply with the calls last.
+    pub fn messages(&self) -> &[Message] {
+        self.owing.messages()
+    }
+
+    /// Bytes of the conversation before the reply that made the calls, as compact JSON.
     pub fn history_bytes(&self) -> usize {
-        self.owing.bytes()
+        let reply = self.messages().last().map_or(0, |reply| reply.wire_len() + 1);
+        self.owing.bytes() - reply
+    }
+
+    /// Ends the turn with each reserved call answered as not run.
+    pub fn abandon(self) -> Turn {
+        Turn {
+            progress: self.progress,
+            rest: Rest::Asking(answer(self.owing, self.plans)),
+            end: TurnEnd::Closed,
+        }
     }
 
     /// Answers the calls, one output for each in their order, and goes on.
