@@ -1,0 +1,277 @@
+//! The law beneath every package policy: what no edge may let through.
+//!
+//! A package is written by a model, so it is read as input from a stranger: its size is looked at before it
+//! is parsed; it is bounded in depth, members, values and text; nothing in it can be read in two ways. A
+//! text reader that keeps the last of two equal keys, or turns a large integer into a float, would let the
+//! one who checks and the one who acts see different packages.
+//!
+//! | what | law |
+//! | --- | --- |
+//! | input, unread | at most [`INPUT_BYTES`] |
+//! | package, compact | at most [`PACKAGE_BYTES`] |
+//! | depth | at most [`DEPTH`] |
+//! | members of one object | at most [`KEYS`], no key twice |
+//! | values in all | at most [`NODES`] |
+//! | one string | at most [`STRING_BYTES`]; no control character but line end and tab, no character that turns the direction of text, no tag character |
+//! | one key | at most [`KEY_BYTES`], an ASCII identifier |
+//! | numbers | a whole number of 64 bits, or a decimal that a 64-bit float gives back unchanged |
+
+use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+
+use crate::{Fields, Json, PackageError};
+
+/// Bytes of a package's text as it came; more is refused unread.
+pub const INPUT_BYTES: usize = 256 * 1024;
+/// Bytes of a package as compact JSON.
+pub const PACKAGE_BYTES: usize = 64 * 1024;
+/// Lists and objects inside each other.
+pub const DEPTH: usize = 16;
+/// Members of one object.
+pub const KEYS: usize = 256;
+/// Values in all.
+pub const NODES: usize = 1024;
+/// Bytes of one string.
+pub const STRING_BYTES: usize = 16 * 1024;
+/// Bytes of one key.
+pub const KEY_BYTES: usize = 128;
+
+/// A value that keeps the law.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lawful {
+    pub(crate) value: Json,
+    /// Places of characters that are legal and cannot be seen, such as a zero-width joiner.
+    pub(crate) invisible: Vec<String>,
+}
+
+/// Reads `text` under the law.
+pub(crate) fn read(text: &str) -> Result<Lawful, PackageError> {
+    if text.len() > INPUT_BYTES {
+        return Err(PackageError::InputTooLarge { bytes: text.len(), most: INPUT_BYTES });
+    }
+    let mut reader = Reader { nodes: 0, path: Vec::new(), invisible: Vec::new() };
+    // One pass over the whole text first, without recursion: what follows reads parts that are JSON.
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| reader.not_json(&error))?;
+    let value = reader.value(raw.get())?;
+    Ok(Lawful { value, invisible: reader.invisible })
+}
+
+struct Reader {
+    nodes: usize,
+    path: Vec<String>,
+    invisible: Vec<String>,
+}
+
+impl Reader {
+    fn value(&mut self, text: &str) -> Result<Json, PackageError> {
+        self.nodes += 1;
+        if self.nodes > NODES {
+            return Err(PackageError::TooManyValues { most: NODES });
+        }
+        match text.as_bytes().first() {
+            Some(b'{') => self.object(text).map(Json::Object),
+            Some(b'[') => self.array(text).map(Json::Array),
+            Some(b'"') => self.string(text).map(Json::String),
+            Some(b't') => Ok(Json::Bool(true)),
+            Some(b'f') => Ok(Json::Bool(false)),
+            Some(b'n') => Ok(Json::Null),
+            _ if is_exact(text) => Ok(Json::Number(text.into())),
+            _ => Err(PackageError::InexactNumber { path: self.path(), found: shortened(text) }),
+        }
+    }
+
+    fn object(&mut self, text: &str) -> Result<Fields, PackageError> {
+        self.check_depth()?;
+        let members: Members<'_> = parts(text).map_err(|error| self.not_json(&error))?;
+        if members.0.len() > KEYS {
+            return Err(PackageError::TooManyKeys { path: self.path(), found: members.0.len(), most: KEYS });
+        }
+        let mut fields = Fields::default();
+        for (key, value) in members.0 {
+            self.check_key(&key)?;
+            self.path.push(key);
+            let value = self.value(value.get())?;
+            let key = self.path.pop().unwrap_or_default();
+            if fields.get(&key).is_some() {
+                self.path.push(key);
+                return Err(PackageError::DuplicateKey { path: self.path() });
+            }
+            fields.set(&key, value);
+        }
+        Ok(fields)
+    }
+
+    fn array(&mut self, text: &str) -> Result<Vec<Json>, PackageError> {
+        self.check_depth()?;
+        let items: Items<'_> = parts(text).map_err(|error| self.not_json(&error))?;
+        let mut values = Vec::new();
+        for (place, item) in items.0.iter().enumerate() {
+            self.path.push(place.to_string());
+            values.push(self.value(item.get())?);
+            self.path.pop();
+        }
+        Ok(values)
+    }
+
+    fn string(&mut self, text: &str) -> Result<Box<str>, PackageError> {
+        let text: Box<str> = serde_json::from_str(text).map_err(|error| self.not_json(&error))?;
+        if text.len() > STRING_BYTES {
+            let (bytes, most) = (text.len(), STRING_BYTES);
+            return Err(PackageError::StringTooLong { path: self.path(), bytes, most });
+        }
+        if let Some(found) = text.chars().find(|c| is_forbidden(*c)) {
+            return Err(PackageError::ForbiddenCharacter { path: self.path(), found: code(found) });
+        }
+        if let Some(found) = text.chars().find(|c| is_invisible(*c)) {
+            self.invisible.push(format!("{}: {}", self.path(), code(found)));
+        }
+        Ok(text)
+    }
+
+    fn check_depth(&self) -> Result<(), PackageError> {
+        if self.path.len() < DEPTH {
+            return Ok(());
+        }
+        Err(PackageError::TooDeep { path: self.path(), most: DEPTH })
+    }
+
+    fn check_key(&self, key: &str) -> Result<(), PackageError> {
+        let mut bytes = key.bytes();
+        let begins = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let goes_on = bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+        if begins && goes_on && key.len() <= KEY_BYTES {
+            return Ok(());
+        }
+        Err(PackageError::IllegalKey { path: self.path(), found: shortened(key) })
+    }
+
+    fn path(&self) -> String {
+        self.path.join(".")
+    }
+
+    fn not_json(&self, error: &serde_json::Error) -> PackageError {
+        PackageError::NotJson { path: self.path(), detail: error.to_string() }
+    }
+}
+
+/// Members of an object with their values unread, duplicates included.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+/// Items of a list, unread.
+struct Items<'a>(Vec<&'a RawValue>);
+
+fn parts<'a, T: TryFromJson<'a>>(text: &'a str) -> serde_json::Result<T> {
+    T::try_from_json(&mut serde_json::Deserializer::from_str(text))
+}
+
+trait TryFromJson<'a>: Sized {
+    fn try_from_json<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error>;
+}
+
+impl<'a> TryFromJson<'a> for Members<'a> {
+    fn try_from_json<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Walk;
+
+        impl<'a> Visitor<'a> for Walk {
+            type Value = Members<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Members<'a>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                    if members.len() > NODES {
+                        return Err(A::Error::custom("more members than any package may have"));
+                    }
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Walk)
+    }
+}
+
+impl<'a> TryFromJson<'a> for Items<'a> {
+    fn try_from_json<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Walk;
+
+        impl<'a> Visitor<'a> for Walk {
+            type Value = Items<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Items<'a>, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    items.push(item);
+                    if items.len() > NODES {
+                        return Err(A::Error::custom("more items than any package may have"));
+                    }
+                }
+                Ok(Items(items))
+            }
+        }
+
+        deserializer.deserialize_seq(Walk)
+    }
+}
+
+/// Whether a number means the same to whoever reads it: a whole number of 64 bits, or a decimal that a
+/// 64-bit float gives back.
+fn is_exact(text: &str) -> bool {
+    if text.parse::<i64>().is_ok() {
+        return text != "-0";
+    }
+    let Ok(value) = text.parse::<f64>() else { return false };
+    let is_decimal = text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+    is_decimal && value.is_finite() && decimal(text) == decimal(&format!("{value:e}"))
+}
+
+/// Sign, digits without zeros at either end, and the power of ten of the last digit.
+fn decimal(text: &str) -> Option<(bool, String, i64)> {
+    let (is_negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (digits, exponent) = match text.split_once(['e', 'E']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i64>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = format!("{whole}{fraction}");
+    let significant = all.trim_end_matches('0');
+    let dropped = all.len() - significant.len();
+    let exponent = exponent.checked_add(dropped as i64)?.checked_sub(fraction.len() as i64)?;
+    let significant = significant.trim_start_matches('0');
+    let is_zero = significant.is_empty();
+    Some((is_negative, significant.to_owned(), if is_zero { 0 } else { exponent }))
+}
+
+/// Control characters but line end and tab; characters that turn the direction of the text around them; and
+/// tag characters, which hide text in plain sight.
+fn is_forbidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => true,
+        '\u{e0000}'..='\u{e007f}' => true,
+        _ => false,
+    }
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+}
+
+fn code(c: char) -> String {
+    format!("U+{:04X}", u32::from(c))
+}
+
+/// At most 64 characters of what came.
+pub(crate) fn shortened(text: &str) -> String {
+    let short: String = text.chars().take(64).collect();
+    if short.len() < text.len() { format!("{short}... ({} bytes)", text.len()) } else { short }
+}

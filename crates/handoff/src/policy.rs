@@ -1,0 +1,129 @@
+//! What a route asks of a package.
+
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+use crate::{HandoffPackage, PackageError, law};
+
+/// A section of a package that a policy may demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// Values for the task.
+    Context,
+    /// What binds whoever works on the task.
+    Constraints,
+    /// What is done.
+    CompletedSteps,
+    /// What is still to be done.
+    OpenItems,
+    /// Results so far.
+    Artifacts,
+}
+
+impl Section {
+    /// The member's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Constraints => "constraints",
+            Self::CompletedSteps => "completed_steps",
+            Self::OpenItems => "open_items",
+            Self::Artifacts => "artifacts",
+        }
+    }
+}
+
+/// How large a package may be on a route, and which sections it must fill.
+///
+/// A package over a cap is refused with the cap and the size found; nothing is ever cut. A route may raise
+/// the caps up to the [law](crate::law).
+///
+/// ```
+/// use sommelier_handoff::{HandoffPackage, PackageError, PackagePolicy};
+///
+/// let package = HandoffPackage::new(" ");
+/// assert_eq!(
+///     package.validate(&PackagePolicy::strict()),
+///     [PackageError::Blank { field: "task".into() }, PackageError::Missing { field: "open_items".into() }],
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PackagePolicy {
+    /// Bytes of the task.
+    pub task_bytes: usize,
+    /// Values of the context.
+    pub context_keys: usize,
+    /// Bytes of the whole package as compact JSON.
+    pub package_bytes: usize,
+    /// Lists and objects inside each other, the package itself included.
+    pub depth: usize,
+    /// Sections that must not be empty.
+    pub required: BTreeSet<Section>,
+}
+
+impl PackagePolicy {
+    /// A task and what it needs: 500 bytes of task, 16 values, 2 KiB in all, depth 8.
+    pub fn minimal() -> Self {
+        Self { task_bytes: 500, context_keys: 16, package_bytes: 2048, depth: 8, required: BTreeSet::new() }
+    }
+
+    /// The minimal policy, and at least one open item: a handoff says what is still to be done.
+    pub fn strict() -> Self {
+        Self::minimal().require(Section::OpenItems)
+    }
+
+    /// Demands a section.
+    pub fn require(mut self, section: Section) -> Self {
+        self.required.insert(section);
+        self
+    }
+
+    /// Sets the most bytes of the whole package.
+    pub fn package_bytes(mut self, most: usize) -> Self {
+        self.package_bytes = most;
+        self
+    }
+
+    /// The caps that are higher than the law.
+    pub(crate) fn beyond_law(&self) -> Vec<String> {
+        let caps = [
+            ("task_bytes", self.task_bytes, law::STRING_BYTES),
+            ("context_keys", self.context_keys, law::KEYS),
+            ("package_bytes", self.package_bytes, law::PACKAGE_BYTES),
+            ("depth", self.depth, law::DEPTH),
+        ];
+        let beyond = caps.into_iter().filter(|(_, found, most)| found > most);
+        beyond.map(|(cap, found, most)| format!("{cap} {found}, at most {most}")).collect()
+    }
+
+    pub(crate) fn check(&self, package: &HandoffPackage) -> Vec<PackageError> {
+        let mut errors = Vec::new();
+        if package.task().trim().is_empty() {
+            errors.push(PackageError::Blank { field: "task".to_owned() });
+        }
+        let caps = [
+            ("bytes of the task", package.task().len(), self.task_bytes),
+            ("values of the context", package.context_fields().len(), self.context_keys),
+            ("bytes of the package", package.bytes(), self.package_bytes),
+            ("depth of the package", package.depth(), self.depth),
+        ];
+        errors.extend(
+            caps.into_iter()
+                .filter(|(_, found, most)| found > most)
+                .map(|(cap, found, most)| PackageError::OverCap { cap: cap.to_owned(), found, most }),
+        );
+        errors.extend(package.find_history().map(|path| PackageError::HistoryInPackage { path }));
+        let missing =
+            package.sections().filter(|(section, len)| *len == 0 && self.required.contains(section));
+        errors
+            .extend(missing.map(|(section, _)| PackageError::Missing { field: section.as_str().to_owned() }));
+        errors
+    }
+}
+
+impl Default for PackagePolicy {
+    fn default() -> Self {
+        Self::minimal()
+    }
+}

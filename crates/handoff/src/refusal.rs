@@ -1,0 +1,341 @@
+//! Why a handoff is not taken.
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::ToolName;
+use sommelier_runtime::{AgentName, ToolOutput};
+use std::fmt::Display;
+
+/// A guard, in the order in which they are asked. The first that refuses is the one that is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Guard {
+    /// Is there such a receiver?
+    Known,
+    /// Is it another agent?
+    #[serde(rename = "self")]
+    Myself,
+    /// Is there a route?
+    Route,
+    /// Does the package keep the law and the route's policy?
+    Package,
+    /// Has the receiver the tools that the route requires, right now?
+    Ready,
+    /// Are there hops left?
+    Cap,
+    /// Is it a new pair of sender and receiver since the user last spoke?
+    Pair,
+    /// Is it the first handoff of the turn?
+    OnePerTurn,
+    /// Is it another handoff than the one taken in this turn?
+    Duplicate,
+}
+
+impl Guard {
+    /// All guards, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Known,
+        Self::Myself,
+        Self::Route,
+        Self::Package,
+        Self::Ready,
+        Self::Cap,
+        Self::Pair,
+        Self::OnePerTurn,
+        Self::Duplicate,
+    ];
+
+    /// The guard in a word, for spans and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Myself => "self",
+            Self::Route => "route",
+            Self::Package => "package",
+            Self::Ready => "ready",
+            Self::Cap => "cap",
+            Self::Pair => "pair",
+            Self::OnePerTurn => "one_per_turn",
+            Self::Duplicate => "duplicate",
+        }
+    }
+}
+
+/// Why a handoff is not taken. The state is what it was; what happens next is the policy's to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum Refusal {
+    /// No agent has this name.
+    #[error("there is no specialist {name:?}; legal: {}{}", list(known), nearest(nearest_name))]
+    UnknownSpecialist {
+        /// The name as the model wrote it, in its normal form.
+        name: String,
+        /// The receivers that are legal for the sender.
+        known: Vec<AgentName>,
+        /// The legal receiver whose name is nearest. It is told, never chosen.
+        nearest_name: Option<AgentName>,
+    },
+    /// An agent may not hand the turn to itself.
+    #[error("{agent} cannot hand the turn to itself")]
+    SelfHandoff {
+        /// The sender.
+        agent: AgentName,
+    },
+    /// The sender has no route to this receiver.
+    #[error("{from} has no route to {to}; legal: {}", list(legal))]
+    NoRoute {
+        /// The sender.
+        from: AgentName,
+        /// The receiver asked for.
+        to: AgentName,
+        /// The receivers that are legal for the sender.
+        legal: Vec<AgentName>,
+    },
+    /// The package breaks the law or the route's policy.
+    #[error("the package is not valid: {}", list(errors))]
+    InvalidPackage {
+        /// What is wrong with it: never empty.
+        errors: Vec<PackageError>,
+    },
+    /// The receiver lacks tools that the route requires.
+    #[error("{to} is not ready: it lacks {}", list(missing_tools))]
+    TargetNotReady {
+        /// The receiver.
+        to: AgentName,
+        /// The tools it lacks or that are switched off.
+        missing_tools: Vec<ToolName>,
+    },
+    /// All hops are used up.
+    #[error("{max} handoff(s) are the most, a further one is not taken: {}", path(chain))]
+    HandoffLimitExceeded {
+        /// The cap.
+        max: u32,
+        /// The agents in turn, ending with the receiver that was refused.
+        chain: Vec<AgentName>,
+    },
+    /// The same sender and receiver once more since the user last spoke: ping-pong, or a longer cycle.
+    #[error("{from} has already handed the turn to {to}, a second time is a loop: {}", path(chain))]
+    RepeatedPair {
+        /// The sender.
+        from: AgentName,
+        /// The receiver.
+        to: AgentName,
+        /// The agents in turn, ending with the receiver that was refused.
+        chain: Vec<AgentName>,
+    },
+    /// Another handoff of the same turn was taken.
+    #[error("one handoff a turn: {to} has the turn by call {taken}; not taken, differs in {}", list(differs))]
+    OnePerTurn {
+        /// The call that was taken.
+        taken: String,
+        /// The receiver that has the turn.
+        to: AgentName,
+        /// The members in which the two differ.
+        differs: Vec<String>,
+    },
+    /// The same handoff as the one taken in this turn.
+    #[error("duplicate of {of}, which was taken")]
+    Duplicate {
+        /// The call that was taken.
+        of: String,
+    },
+}
+
+impl Refusal {
+    /// The guard that refused.
+    pub fn guard(&self) -> Guard {
+        match self {
+            Self::UnknownSpecialist { .. } => Guard::Known,
+            Self::SelfHandoff { .. } => Guard::Myself,
+            Self::NoRoute { .. } => Guard::Route,
+            Self::InvalidPackage { .. } => Guard::Package,
+            Self::TargetNotReady { .. } => Guard::Ready,
+            Self::HandoffLimitExceeded { .. } => Guard::Cap,
+            Self::RepeatedPair { .. } => Guard::Pair,
+            Self::OnePerTurn { .. } => Guard::OnePerTurn,
+            Self::Duplicate { .. } => Guard::Duplicate,
+        }
+    }
+
+    /// The refusal in a word, for models and spans.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownSpecialist { .. } => "unknown_specialist",
+            Self::SelfHandoff { .. } => "self_handoff",
+            Self::NoRoute { .. } => "no_route",
+            Self::InvalidPackage { .. } => "invalid_package",
+            Self::TargetNotReady { .. } => "target_not_ready",
+            Self::HandoffLimitExceeded { .. } => "handoff_limit_exceeded",
+            Self::RepeatedPair { .. } => "repeated_pair",
+            Self::OnePerTurn { .. } => "one_handoff_per_turn",
+            Self::Duplicate { .. } => "duplicate_handoff",
+        }
+    }
+
+    /// What the sender's model is told.
+    pub(crate) fn told(&self) -> ToolOutput {
+        #[derive(Serialize)]
+        struct Told {
+            error: &'static str,
+            detail: String,
+        }
+        let told = Told { error: self.code(), detail: self.to_string() };
+        ToolOutput::error(self.code(), serde_json::to_string(&told).unwrap_or_default())
+    }
+}
+
+/// What is wrong with a package: which rule, where, what was found, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum PackageError {
+    /// The text is no JSON.
+    #[error("{}no JSON: {detail}", at(path))]
+    NotJson {
+        /// The member, empty for the whole.
+        path: String,
+        /// What the reader says, with line and column.
+        detail: String,
+    },
+    /// The input is so large that it is not read.
+    #[error("{bytes} bytes of input, at most {most} are read")]
+    InputTooLarge {
+        /// Bytes found.
+        bytes: usize,
+        /// The law.
+        most: usize,
+    },
+    /// A member must be there.
+    #[error("`{field}` is missing")]
+    Missing {
+        /// The member.
+        field: String,
+    },
+    /// A member must have content.
+    #[error("`{field}` is blank")]
+    Blank {
+        /// The member.
+        field: String,
+    },
+    /// A value is of another type.
+    #[error("`{path}` is {found}, must be {expected}")]
+    WrongType {
+        /// The member.
+        path: String,
+        /// The type that would be right.
+        expected: String,
+        /// The type found.
+        found: String,
+    },
+    /// A member that no package has.
+    #[error("`{field}` is no member of a package; legal: {legal}")]
+    UnknownField {
+        /// The member.
+        field: String,
+        /// The members that are legal.
+        legal: String,
+    },
+    /// A version of the package's form that is not known here.
+    #[error("version {found} of the package is not known here; this is version 1")]
+    UnknownVersion {
+        /// The version found.
+        found: String,
+    },
+    /// A key stands twice in one object.
+    #[error("`{path}` stands twice")]
+    DuplicateKey {
+        /// The member.
+        path: String,
+    },
+    /// Lists and objects are nested too deep.
+    #[error("`{path}` is nested deeper than {most}")]
+    TooDeep {
+        /// Where.
+        path: String,
+        /// The law.
+        most: usize,
+    },
+    /// An object has too many members.
+    #[error("{}{found} members, at most {most}", at(path))]
+    TooManyKeys {
+        /// The object, empty for the whole.
+        path: String,
+        /// Members found.
+        found: usize,
+        /// The law.
+        most: usize,
+    },
+    /// There are too many values in all.
+    #[error("more than {most} values")]
+    TooManyValues {
+        /// The law.
+        most: usize,
+    },
+    /// A string is too long.
+    #[error("`{path}` has {bytes} bytes, at most {most}")]
+    StringTooLong {
+        /// The member.
+        path: String,
+        /// Bytes found.
+        bytes: usize,
+        /// The law.
+        most: usize,
+    },
+    /// A key is no identifier.
+    #[error("{}the key {found:?} is no ASCII identifier of 1 to 128 bytes", at(path))]
+    IllegalKey {
+        /// The object, empty for the whole.
+        path: String,
+        /// The key.
+        found: String,
+    },
+    /// A number that readers would not agree on.
+    #[error("`{path}`: the number {found} would be changed by a reader; write it as a string")]
+    InexactNumber {
+        /// The member.
+        path: String,
+        /// The number's text.
+        found: String,
+    },
+    /// A character that no text of a package may have.
+    #[error("`{path}` holds the character {found}, which is not allowed")]
+    ForbiddenCharacter {
+        /// The member.
+        path: String,
+        /// The character's code.
+        found: String,
+    },
+    /// The package is larger than a cap of the route's policy.
+    #[error("{cap}: {found}, at most {most}")]
+    OverCap {
+        /// Which cap.
+        cap: String,
+        /// The size found.
+        found: usize,
+        /// The cap's value.
+        most: usize,
+    },
+    /// A message, or a list of them, where a task and its data belong.
+    #[error(
+        "`{path}` holds a message (`role` and `content`); a package carries a task and its data, never a history"
+    )]
+    HistoryInPackage {
+        /// Where.
+        path: String,
+    },
+}
+
+fn list(items: &[impl Display]) -> String {
+    if items.is_empty() {
+        return "none".to_owned();
+    }
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn path(chain: &[AgentName]) -> String {
+    chain.iter().map(AgentName::as_str).collect::<Vec<_>>().join(" → ")
+}
+
+fn nearest(name: &Option<AgentName>) -> String {
+    name.as_ref().map(|name| format!("; the nearest is {name}")).unwrap_or_default()
+}
+
+fn at(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("`{path}`: ") }
+}

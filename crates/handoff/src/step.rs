@@ -1,0 +1,479 @@
+//! The run as a value that moves through its steps.
+//!
+//! ```text
+//!   start ─▶ CallModel ─resume─┬─▶ CallTools ─resume─▶ CallModel ...
+//!                ▲             ├─▶ HandOff ─take─▶ CallModel of the receiver
+//!                │             └─▶ Done ─hear─▶ CallModel ...
+//!                └── a refused handoff is told to the sender's model, or ends the run
+//! ```
+//!
+//! A step holds the whole run. It is consumed by its answer, so a wrong order does not compile:
+//!
+//! ```compile_fail,E0599
+//! # use sommelier_handoff::{Agent, Relay, Step};
+//! # let relay = Relay::builder().agent(Agent::new("clerk", "")).entry("clerk").build().unwrap();
+//! let Ok(Step::CallModel(call)) = relay.start("c", "hello") else { panic!() };
+//! call.take(&relay, 0); // only a handoff can be taken
+//! ```
+//!
+//! ```compile_fail,E0382
+//! # use sommelier_handoff::{Agent, Relay, Step};
+//! # use sommelier_runtime::script;
+//! # let relay = Relay::builder().agent(Agent::new("clerk", "")).entry("clerk").build().unwrap();
+//! let Ok(Step::CallModel(call)) = relay.start("c", "hello") else { panic!() };
+//! call.resume(&relay, Ok(script::say("a")), 0);
+//! call.resume(&relay, Ok(script::say("b")), 0); // the step was consumed by its answer
+//! ```
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::{Message, ModelRequest, ModelResponse, ToolName, ToolUse, Words};
+use sommelier_runtime::turn::{Misuse, ModelCall, Reserved, ToolCalls};
+use sommelier_runtime::{AgentName, Definition, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
+
+use crate::arbiter::{self, Ruling, Taken};
+use crate::{
+    EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal, Relay, Run, RunEnd,
+};
+
+/// What is to be done next. The list is complete on purpose: a driver handles each.
+///
+/// A step is plain data: it can be saved as JSON at any time and loaded with [`Relay::load`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Step {
+    /// Ask the model of the agent that has the turn.
+    CallModel(CallModel),
+    /// Run tools of the agent that has the turn.
+    CallTools(CallTools),
+    /// A handoff has passed all guards: write it down, then take it.
+    HandOff(HandOff),
+    /// The run has ended, until the user speaks again.
+    Done(Done),
+}
+
+impl Step {
+    /// The run's state.
+    pub fn run(&self) -> &Run {
+        match self {
+            Self::CallModel(step) => &step.run,
+            Self::CallTools(step) => &step.run,
+            Self::HandOff(step) => &step.run,
+            Self::Done(step) => &step.run,
+        }
+    }
+
+    fn run_mut(&mut self) -> &mut Run {
+        match self {
+            Self::CallModel(step) => &mut step.run,
+            Self::CallTools(step) => &mut step.run,
+            Self::HandOff(step) => &mut step.run,
+            Self::Done(step) => &mut step.run,
+        }
+    }
+
+    /// Switches a tool of an agent off: a route that requires it is not ready, and a call of it gets an error.
+    pub fn switch_off(mut self, agent: AgentName, tool: ToolName) -> Self {
+        self.run_mut().switched_off.insert((agent, tool));
+        self
+    }
+
+    /// Switches a tool on again.
+    pub fn switch_on(mut self, agent: &AgentName, tool: &ToolName) -> Self {
+        self.run_mut().switched_off.retain(|(name, off)| name != agent || off != tool);
+        self
+    }
+
+    /// The step as JSON.
+    ///
+    /// # Errors
+    /// Never for a step that this crate made; the error is the writer's.
+    pub fn save(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+
+    /// Gives back memory held for what is to come, for a run that will wait a while.
+    pub fn shrink(&mut self) {
+        let run = self.run_mut();
+        run.trail.shrink();
+        run.idle.shrink_to_fit();
+        for (_, turn) in &mut run.idle {
+            turn.shrink();
+        }
+        match self {
+            Self::CallModel(step) => step.inner.shrink(),
+            Self::CallTools(_) | Self::HandOff(_) | Self::Done(_) => {}
+        }
+    }
+}
+
+/// Begins a run, or goes on after the user has spoken, at the active agent.
+pub(crate) fn begin(relay: &Relay, mut run: Run, words: Words) -> Step {
+    run.user_spoke(&words, relay);
+    activate(relay, Box::new(run), words)
+}
+
+/// Gives the active agent words to work on.
+fn activate(relay: &Relay, mut run: Box<Run>, words: Words) -> Step {
+    let active = run.active.clone();
+    let turn = run.wake(&active);
+    let Some(agent) = relay.agent(active.as_str()) else { return lost(run) };
+    let inner = match turn {
+        Some(turn) => turn.wake(agent, words),
+        None => TurnStep::opened(agent, words),
+    };
+    advance(relay, run, inner, 0)
+}
+
+/// A run whose active agent is not in the relay. [`Relay::load`] refuses one, and steps make none.
+fn lost(run: Box<Run>) -> Step {
+    let detail = format!("the relay has no agent {}", run.active);
+    Step::Done(Done { run, end: RunEnd::Failed { error: ModelError::Malformed { detail } } })
+}
+
+/// The run goes on with what the active agent's turn asks for.
+fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Step {
+    match inner {
+        TurnStep::CallModel(inner) if run.model_calls - run.model_calls_before >= relay.max_model_calls() => {
+            run.set_down(inner.set_down());
+            let end = RunEnd::BudgetSpent { max_model_calls: relay.max_model_calls() };
+            Step::Done(Done { run, end })
+        }
+        TurnStep::CallModel(inner) => Step::CallModel(CallModel { run, inner }),
+        TurnStep::CallTools(inner) => Step::CallTools(CallTools { run, inner }),
+        TurnStep::Reserved(inner) => arbitrate(relay, run, inner, at),
+        TurnStep::Done(turn) => {
+            let end = end_of(relay, &run, &turn);
+            run.set_down(turn);
+            Step::Done(Done { run, end })
+        }
+    }
+}
+
+fn end_of(relay: &Relay, run: &Run, turn: &Turn) -> RunEnd {
+    match turn.end() {
+        TurnEnd::Answered if names_a_receiver(relay, &run.active, turn) => RunEnd::Unresolved,
+        TurnEnd::Answered | TurnEnd::Closed => RunEnd::Answered,
+        TurnEnd::StepLimit { max_steps } => RunEnd::TurnLimit { max_steps: *max_steps },
+        TurnEnd::NoProgress { why } => RunEnd::NoProgress { why: *why },
+        TurnEnd::Truncated { stop } => RunEnd::Truncated { stop: stop.clone() },
+        TurnEnd::ModelRefused => RunEnd::ModelRefused,
+        TurnEnd::UnknownStop { stop } => RunEnd::UnknownStop { stop: stop.clone() },
+        TurnEnd::Failed { error } => RunEnd::Failed { error: error.clone() },
+    }
+}
+
+/// Whether an answer names a legal receiver as a word: a handoff that was announced and not made.
+fn names_a_receiver(relay: &Relay, from: &AgentName, turn: &Turn) -> bool {
+    if relay.receivers(from).next().is_none() {
+        return false;
+    }
+    let answer = turn.answer().unwrap_or_default();
+    let mut words = answer.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|word| relay.receivers(from).any(|name| name.as_str() == word))
+}
+
+/// A reply asks for a handoff, or for several.
+fn arbitrate(relay: &Relay, mut run: Box<Run>, inner: Reserved, at: Millis) -> Step {
+    let Ruling { outputs, taken, refused } = arbiter::rule(relay, &run, &inner, at);
+    let loud = refused.iter().find_map(|hop| match &hop.outcome {
+        HopOutcome::Refused { refusal } if relay.guards().after(refusal.guard()) == OnRefusal::Stop => {
+            Some(refusal.clone())
+        }
+        _ => None,
+    });
+    for hop in refused {
+        run.trail.record(hop);
+    }
+    match (taken, loud) {
+        (Some(taken), _) => Step::HandOff(HandOff { run, inner, outputs, taken: Box::new(taken) }),
+        (None, Some(refusal)) => stop(run, inner, outputs, refusal),
+        (None, None) => tell(relay, run, inner, outputs, at),
+    }
+}
+
+/// The sender's model is told why, and goes on.
+fn tell(relay: &Relay, run: Box<Run>, inner: Reserved, outputs: Vec<ToolOutput>, at: Millis) -> Step {
+    let Some(agent) = relay.agent(run.active.as_str()) else { return lost(run) };
+    match inner.answer(agent, outputs) {
+        Ok(inner) => advance(relay, run, inner, at),
+        Err(misuse) => unanswered(run, *misuse.step),
+    }
+}
+
+/// The run ends with the refusal; the sender's conversation stays legal.
+fn stop(mut run: Box<Run>, inner: Reserved, outputs: Vec<ToolOutput>, refusal: Refusal) -> Step {
+    match inner.close(outputs) {
+        Ok(turn) => run.set_down(turn),
+        Err(misuse) => return unanswered(run, *misuse.step),
+    }
+    let end = match refusal.guard() {
+        Guard::Cap => RunEnd::HopLimit { refusal },
+        _ => RunEnd::HandoffRefused { refusal },
+    };
+    Step::Done(Done { run, end })
+}
+
+/// The arbiter gives one output a call, so this is not reached; were it, the run would end and lose nothing.
+fn unanswered(mut run: Box<Run>, inner: Reserved) -> Step {
+    run.set_down(inner.abandon());
+    let detail = "the handoffs of a reply were not all answered".to_owned();
+    Step::Done(Done { run, end: RunEnd::Failed { error: ModelError::Malformed { detail } } })
+}
+
+/// The model of the active agent is to be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallModel {
+    run: Box<Run>,
+    inner: ModelCall,
+}
+
+impl CallModel {
+    /// The run's state.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The agent that asks; `None` when `relay` is not the one the run began with.
+    pub fn agent<'a>(&self, relay: &'a Relay) -> Option<&'a Definition> {
+        relay.agent(self.run.active.as_str())
+    }
+
+    /// The request to send. It borrows the conversation and the definition.
+    pub fn request<'a>(&'a self, relay: &'a Relay) -> ModelRequest<'a> {
+        match self.agent(relay) {
+            Some(agent) => self.inner.request(agent),
+            None => ModelRequest::new("", 0, &[]),
+        }
+    }
+
+    /// Takes the model's reply, or the reason why there is none.
+    pub fn resume(mut self, relay: &Relay, response: Result<ModelResponse, ModelError>, at: Millis) -> Step {
+        let Some(agent) = relay.agent(self.run.active.as_str()) else { return lost(self.run) };
+        self.run.model_calls += u32::from(response.is_ok());
+        let inner = self.inner.resume(agent, response);
+        advance(relay, self.run, inner, at)
+    }
+}
+
+/// Tools of the active agent are to be run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallTools {
+    run: Box<Run>,
+    inner: ToolCalls,
+}
+
+impl CallTools {
+    /// The run's state.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The agent whose tools are to be run; `None` when `relay` is not the one the run began with.
+    pub fn agent<'a>(&self, relay: &'a Relay) -> Option<&'a Definition> {
+        relay.agent(self.run.active.as_str())
+    }
+
+    /// The calls to run, each with its place among the calls of the reply.
+    pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
+        self.inner.calls()
+    }
+
+    /// What the idempotency keys of these calls begin with: conversation, message, model call.
+    pub fn scope(&self) -> String {
+        format!("{}/{}/{}", self.run.conversation, self.run.messages, self.run.model_calls)
+    }
+
+    /// Takes the outputs, one for each of [`calls`](Self::calls), in their order.
+    ///
+    /// # Errors
+    /// [`Misuse`], which hands the step back, when their number is another.
+    pub fn resume(
+        mut self,
+        relay: &Relay,
+        outputs: Vec<ToolOutput>,
+        at: Millis,
+    ) -> Result<Step, Misuse<Self>> {
+        let Some(agent) = relay.agent(self.run.active.as_str()) else { return Ok(lost(self.run)) };
+        let ran = outputs.len();
+        match self.inner.resume(agent, outputs) {
+            Ok(inner) => {
+                self.run.tool_calls =
+                    self.run.tool_calls.saturating_add(u32::try_from(ran).unwrap_or(u32::MAX));
+                Ok(advance(relay, self.run, inner, at))
+            }
+            Err(Misuse { expected, found, step }) => {
+                let step = Box::new(Self { run: self.run, inner: *step });
+                Err(Misuse { expected, found, step })
+            }
+        }
+    }
+}
+
+/// A handoff that has passed all guards. Until it is taken the sender has the turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandOff {
+    run: Box<Run>,
+    inner: Reserved,
+    outputs: Vec<ToolOutput>,
+    taken: Box<Taken>,
+}
+
+/// What is left when a handoff is taken out of its relay: see [`HandOff::release`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Released {
+    /// The receiver.
+    pub to: AgentName,
+    /// What crosses.
+    pub package: HandoffPackage,
+    /// The record of the hop.
+    pub hop: Hop,
+    /// The sender's turn, closed with its result, so that its conversation stays legal.
+    pub sender: Turn,
+    /// The run without the receiver's activation.
+    pub run: Run,
+}
+
+impl HandOff {
+    /// The run's state; the sender is active.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The sender.
+    pub fn from(&self) -> &AgentName {
+        &self.run.active
+    }
+
+    /// The receiver.
+    pub fn to(&self) -> &AgentName {
+        &self.taken.to
+    }
+
+    /// What crosses.
+    pub fn package(&self) -> &HandoffPackage {
+        &self.taken.package
+    }
+
+    /// The record of the hop: what a driver writes down before it takes the handoff.
+    pub fn hop(&self) -> &Hop {
+        &self.taken.hop
+    }
+
+    /// The sender's messages, its open handoff call last.
+    pub fn messages(&self) -> &[Message] {
+        self.inner.messages()
+    }
+
+    /// Takes the handoff: the sender's turn is closed, and the receiver has the turn with the package alone.
+    ///
+    /// Whether the receiver is ready is asked once more, since a tool may have been switched off meanwhile; if
+    /// it is not, the handoff is refused like any other.
+    pub fn take(self, relay: &Relay, at: Millis) -> Step {
+        let Self { mut run, inner, outputs, taken } = self;
+        let Taken { to, package, mut hop } = *taken;
+        hop.at = at;
+        if let Err(refusal) = arbiter::ready(relay, &run, &to) {
+            return refuse(relay, run, inner, outputs, hop, refusal);
+        }
+        let words = Words::or_dash(package.to_prompt(&run.active));
+        match inner.close(outputs) {
+            Ok(turn) => run.set_down(turn),
+            Err(misuse) => return unanswered(run, *misuse.step),
+        }
+        run.trail.record(hop);
+        run.active = to;
+        activate(relay, run, words)
+    }
+
+    /// Closes the sender's turn and gives the package away without activating the receiver: for one agent run
+    /// by itself, outside its relay.
+    pub fn release(self) -> Released {
+        let Self { mut run, inner, outputs, taken } = self;
+        let Taken { to, package, hop } = *taken;
+        let sender = match inner.close(outputs) {
+            Ok(turn) => turn,
+            Err(misuse) => misuse.step.abandon(),
+        };
+        run.trail.record(hop.clone());
+        Released { to, package, hop, sender, run: *run }
+    }
+}
+
+/// A handoff that was ruled fit is refused at the last moment: its call is answered with the refusal instead.
+fn refuse(
+    relay: &Relay,
+    mut run: Box<Run>,
+    inner: Reserved,
+    mut outputs: Vec<ToolOutput>,
+    hop: Hop,
+    refusal: Refusal,
+) -> Step {
+    let place = inner.calls().position(|(_, call)| call.id() == &*hop.call_id);
+    if let Some(output) = place.and_then(|place| outputs.get_mut(place)) {
+        *output = refusal.told();
+    }
+    let at = hop.at;
+    let then = relay.guards().after(refusal.guard());
+    run.trail.record(Hop { outcome: HopOutcome::Refused { refusal: refusal.clone() }, ..hop });
+    match then {
+        OnRefusal::Stop => stop(run, inner, outputs, refusal),
+        OnRefusal::Tell => tell(relay, run, inner, outputs, at),
+    }
+}
+
+/// A run that has ended, with everything in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    run: Box<Run>,
+    end: RunEnd,
+}
+
+impl Done {
+    /// The run's state.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Why the run ended.
+    pub fn end(&self) -> &RunEnd {
+        &self.end
+    }
+
+    /// The answer of the agent that has the turn, when it gave one.
+    pub fn answer(&self) -> Option<String> {
+        self.turn().and_then(Turn::answer)
+    }
+
+    /// The turn of the agent that has it.
+    pub fn turn(&self) -> Option<&Turn> {
+        self.run.idle(self.run.active.as_str())
+    }
+
+    /// Hears the user's next message: the agent that has the turn gets it, or the entry, as the relay says.
+    pub fn hear(mut self, relay: &Relay, words: Words) -> Step {
+        if relay.entry_policy() == EntryPolicy::Entry {
+            self.run.active = relay.entry().clone();
+        }
+        begin(relay, *self.run, words)
+    }
+
+    /// Tries again from where the run ended without an answer; the limits of the turn count anew.
+    ///
+    /// # Errors
+    /// The run is handed back when it is the user who is to speak.
+    pub fn retry(mut self, relay: &Relay) -> Result<Step, Self> {
+        let active = self.run.active.clone();
+        let (Some(agent), Some(turn)) = (relay.agent(active.as_str()), self.run.wake(&active)) else {
+            return Err(self);
+        };
+        match turn.retry(agent) {
+            Ok(inner) => {
+                self.run.model_calls_before = self.run.model_calls;
+                Ok(advance(relay, self.run, inner, 0))
+            }
+            Err(turn) => {
+                self.run.set_down(turn);
+                Err(self)
+            }
+        }
+    }
+}

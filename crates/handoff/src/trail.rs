@@ -1,0 +1,124 @@
+//! The record of hops.
+
+use serde::{Deserialize, Serialize};
+use sommelier_runtime::AgentName;
+
+use crate::{HandoffPackage, Refusal};
+
+/// A moment, in milliseconds since 1970-01-01 UTC. The core reads no clock: times come in with the answers
+/// of a driver.
+pub type Millis = u64;
+
+/// One handoff that was asked for, taken or not: who, whom, when, what crossed and what stayed behind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hop {
+    /// The id, the same whenever this step is repeated: conversation, message, model call, call.
+    pub id: Box<str>,
+    /// The sender.
+    pub from: AgentName,
+    /// The receiver: its name, or what the model wrote when that is no name.
+    pub to: Box<str>,
+    /// The id of the sender's call.
+    pub call_id: Box<str>,
+    /// When.
+    pub at: Millis,
+    /// The package, when it could be read.
+    pub package: Option<HandoffPackage>,
+    /// Bytes of the package as compact JSON; 0 when it could not be read.
+    pub package_bytes: usize,
+    /// Bytes of the sender's conversation before the handoff, as compact JSON: what stays behind.
+    pub history_bytes: usize,
+    /// What became of it.
+    pub outcome: HopOutcome,
+}
+
+/// What became of a handoff that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HopOutcome {
+    /// The receiver has the turn.
+    Taken {
+        /// The number of the hop in the conversation, from 1.
+        number: u32,
+    },
+    /// The sender keeps the turn, or the run ended.
+    Refused {
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+impl HopOutcome {
+    /// Whether the receiver has the turn.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Self::Taken { .. })
+    }
+}
+
+/// All handoffs asked for in a conversation, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trail {
+    hops: Vec<Hop>,
+    /// How many hops there were when the user last spoke.
+    before: usize,
+    taken: u32,
+    /// How many were taken when the user last spoke.
+    taken_before: u32,
+}
+
+impl Trail {
+    /// All handoffs asked for.
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops
+    }
+
+    /// The handoffs taken.
+    pub fn taken(&self) -> impl Iterator<Item = &Hop> {
+        self.hops.iter().filter(|hop| hop.outcome.is_taken())
+    }
+
+    /// The refusals.
+    pub fn refusals(&self) -> impl Iterator<Item = &Refusal> {
+        self.hops.iter().filter_map(|hop| match &hop.outcome {
+            HopOutcome::Refused { refusal } => Some(refusal),
+            HopOutcome::Taken { .. } => None,
+        })
+    }
+
+    /// How many handoffs were taken in the conversation.
+    pub fn count(&self) -> u32 {
+        self.taken
+    }
+
+    /// How many were taken since the user last spoke.
+    pub fn count_since_user(&self) -> u32 {
+        self.taken - self.taken_before
+    }
+
+    /// The handoffs taken since the user last spoke.
+    pub fn since_user(&self) -> impl Iterator<Item = &Hop> {
+        self.hops.iter().skip(self.before).filter(|hop| hop.outcome.is_taken())
+    }
+
+    /// The agents in turn since the user last spoke, ending with `next`.
+    pub(crate) fn chain(&self, active: &AgentName, next: &AgentName) -> Vec<AgentName> {
+        let mut chain: Vec<AgentName> = self.since_user().map(|hop| hop.from.clone()).collect();
+        chain.extend([active.clone(), next.clone()]);
+        chain
+    }
+
+    pub(crate) fn record(&mut self, hop: Hop) {
+        if hop.outcome.is_taken() {
+            self.taken += 1;
+        }
+        self.hops.push(hop);
+    }
+
+    pub(crate) fn user_spoke(&mut self) {
+        self.before = self.hops.len();
+        self.taken_before = self.taken;
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.hops.shrink_to_fit();
+    }
+}
