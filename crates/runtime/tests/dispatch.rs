@@ -1,5 +1,7 @@
 //! Running the calls of one reply, one by one and in parallel.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod harness;
 
 use harness::{Drive, Nothing, Size, clerk, output_of, replies};

@@ -70,9 +70,7 @@ fn a_scripted_model_is_labelled_through_every_pointer() {
         model.label().map(str::to_owned)
     }
     let expected = Some("concept (claude-sonnet-5)".to_owned());
+    let model = ScriptedModel::new();
     let boxed: Box<dyn Model> = Box::new(ScriptedModel::new());
-    assert_eq!(
-        (label(&ScriptedModel::new()), label(&*boxed), label(boxed)),
-        (expected.clone(), expected.clone(), expected)
-    );
+    assert_eq!((label(&model), label(&*boxed), label(boxed)), (expected.clone(), expected.clone(), expected));
 }
