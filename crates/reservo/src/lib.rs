@@ -1,1 +1,56 @@
-//! reservo
+//! Reservo, a house that lets meeting rooms by the hour.
+//!
+//! It knows rooms, plans, prices, opening hours, bookings, refunds and the six policy documents, and it can read a
+//! request written by a person. All money is whole euro cents, all times are civil times without a zone.
+//!
+//! It does not know what time it is (`now` is given to it), where bookings are kept ([`Bookings`] is a trait), or who
+//! asks. It has no clock, no randomness, no environment, and no idea of how an answer is phrased.
+//!
+//! ```text
+//!  text ──read──▶ Reading (questions with their slots) ──entry──▶ which desk
+//!                    │
+//!        ┌───────────┼───────────────┐
+//!     Reservo::quote Reservo::book   Reservo::search_docs ──▶ document text ──facts──▶ numbers
+//!        │           Reservo::cancel
+//!     PriceList      Bookings + PolicyLibrary
+//! ```
+//!
+//! ```
+//! use reservo::{Hours, Plan, Room, demo};
+//!
+//! let house = demo();
+//! let quote = house.quote(Room::Focus, Plan::Pro, Hours::new(3)?);
+//! assert_eq!(quote.total_cents.to_string(), "6000 cents");
+//! # Ok::<(), reservo::ReservoError>(())
+//! ```
+
+pub mod booking;
+pub mod civil;
+mod demo;
+mod entry;
+mod error;
+pub mod facts;
+mod hours;
+mod house;
+mod money;
+mod nearest;
+mod plan;
+pub mod policy;
+pub mod price;
+pub mod reader;
+mod room;
+pub mod search;
+mod words;
+
+pub use booking::{Booking, BookingId, Bookings, MemoryBookings};
+pub use demo::{DEMO_NOW, demo};
+pub use entry::{Entry, entry};
+pub use error::{Fault, ReservoError};
+pub use hours::Hours;
+pub use house::Reservo;
+pub use money::Cents;
+pub use plan::Plan;
+pub use policy::PolicyLibrary;
+pub use price::PriceList;
+pub use reader::read;
+pub use room::Room;
