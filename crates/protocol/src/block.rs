@@ -286,7 +286,7 @@ impl<'de> Deserialize<'de> for Input {
     /// Takes any JSON: what a model wrote cannot make its whole reply unreadable.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Ok(Self::from_text(raw.get()))
+        Ok(RawJson::checked(raw).map_or_else(|raw| Self::broken(raw.get()), Self::of))
     }
 }
 

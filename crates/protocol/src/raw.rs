@@ -39,6 +39,11 @@ impl RawJson {
         }
     }
 
+    /// Keeps `raw`, or gives it back when it holds half a surrogate pair.
+    pub(crate) fn checked(raw: Box<RawValue>) -> Result<Self, Box<RawValue>> {
+        if lone_surrogate(raw.get()).is_none() { Ok(Self(raw)) } else { Err(raw) }
+    }
+
     /// The JSON of `value`.
     ///
     /// # Errors
@@ -83,10 +88,7 @@ impl RawJson {
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        if lone_surrogate(raw.get()).is_some() {
-            return Err(serde::de::Error::custom(LONE_SURROGATE));
-        }
-        Ok(Self(raw))
+        Self::checked(raw).map_err(|_| serde::de::Error::custom(LONE_SURROGATE))
     }
 }
 

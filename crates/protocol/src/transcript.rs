@@ -15,7 +15,7 @@
 //! replaced, and so are illegal tool names (see [`Called::misnamed`]). What goes on after a pause of the
 //! service is added to the paused message. Results lose blank text blocks, and an error without words gets
 //! some. So every request made from an [`Asking`] passes
-//! [`sequence::check`](crate::sequence::check), and nothing needs to check it again.
+//! [`sequence::check`], and nothing needs to check it again.
 //!
 //! Each state saves itself as its list of messages; loading checks the list once.
 

@@ -1,5 +1,7 @@
 //! The chat form: the same conversation, both ways, whatever a server leaves out.
 
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test ends where something unexpected stands")]
+
 mod strategies;
 
 use std::borrow::Cow;

@@ -1,5 +1,7 @@
 //! Each rule of the sequence: a conversation that breaks it, and one that just keeps it.
 
+#![expect(clippy::panic, reason = "a test ends where something unexpected stands")]
+
 use std::borrow::Cow;
 
 use sommelier_protocol::sequence::{Rule, check, check_echo, check_messages};

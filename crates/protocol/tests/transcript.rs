@@ -1,5 +1,12 @@
 //! A conversation that is built step by step breaks no rule, knows its size, and survives being saved.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test ends where something unexpected stands"
+)]
+
 mod strategies;
 
 use std::borrow::Cow;
@@ -8,8 +15,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sommelier_protocol::sequence::{Violation, check, check_echo};
 use sommelier_protocol::{
-    Asking, ContentBlock, Message, ModelRequest, Owing, RawJson, Reply, Resting, ToolDefinition, ToolName,
-    ToolResult, ToolUse, Words,
+    Asking, BlankText, ContentBlock, Message, ModelRequest, Owing, RawJson, Reply, Resting, ToolDefinition,
+    ToolName, ToolResult, ToolUse, Words,
 };
 
 /// A conversation in any of its states.
@@ -184,6 +191,14 @@ fn thinking_blocks_are_the_same_bytes_in_the_next_request() {
     let asking = called.owing.answer(vec![ToolResult::text("a", "6000")]).unwrap();
     let request = serde_json::to_string(&ModelRequest::new("m", 1, asking.messages())).unwrap();
     assert!(request.contains(&reply), "{request}");
+}
+
+#[test]
+fn a_conversation_is_opened_with_words() {
+    for blank in ["", " \t\r\n", "\u{a0}\u{2003}"] {
+        assert_eq!(Asking::open(blank), Err(BlankText));
+    }
+    assert_eq!(Asking::open(" hi ").unwrap().messages(), [Message::user(" hi ")]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What comes over the wire goes out again as it came, and what is no JSON is refused with its place.
 
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test ends where something unexpected stands")]
+
 mod strategies;
 
 use proptest::prelude::*;
