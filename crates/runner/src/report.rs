@@ -1,0 +1,70 @@
+//! What came of a run.
+
+use sommelier_handoff::{Done, Hop, Refusal, RunEnd};
+
+/// What came of a run. Later kinds of outcome may be added: a run that waits for a person is one.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The run has ended, well or not; [`Report::end`] says how.
+    Ended(Report),
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    done: Done,
+    answer: String,
+}
+
+impl Report {
+    pub(crate) fn new(done: Done) -> Self {
+        let answer = done.answer().unwrap_or_default();
+        Self { done, answer }
+    }
+
+    /// The answer; empty when the run ended without one.
+    pub fn answer(&self) -> &str {
+        &self.answer
+    }
+
+    /// The agent that has the turn: the one that answered.
+    pub fn last_agent(&self) -> &str {
+        self.done.run().active().as_str()
+    }
+
+    /// Why the run ended.
+    pub fn end(&self) -> &RunEnd {
+        self.done.end()
+    }
+
+    /// The handoffs taken in the conversation.
+    pub fn hops(&self) -> impl Iterator<Item = &Hop> {
+        self.done.run().trail().taken()
+    }
+
+    /// The handoffs refused in the conversation, and why.
+    pub fn refusals(&self) -> impl Iterator<Item = &Refusal> {
+        self.done.run().trail().refusals()
+    }
+
+    /// Model calls that brought a reply, over the conversation and all agents.
+    pub fn model_calls(&self) -> u32 {
+        self.done.run().model_calls()
+    }
+
+    /// Runs of tools, over the conversation and all agents.
+    pub fn tool_calls(&self) -> u32 {
+        self.done.run().tool_calls()
+    }
+
+    /// The run itself: every agent's messages, the whole trail.
+    pub fn done(&self) -> &Done {
+        &self.done
+    }
+
+    /// Gives the run away, to be saved or to go on.
+    pub fn into_done(self) -> Done {
+        self.done
+    }
+}

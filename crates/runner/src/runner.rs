@@ -1,0 +1,208 @@
+//! The blocking driver.
+
+use sommelier_handoff::{CallModel, CallTools, Done, HandOff, Millis, Relay, Step};
+use sommelier_protocol::{BlankText, Words};
+use sommelier_runtime::Model;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tracing::Span;
+
+use crate::{Gate, Outcome, Report, dispatch, spans};
+
+/// Drives runs on the caller's thread: asks the models, runs the tools, takes the handoffs.
+///
+/// A runner holds no state of any conversation, so one serves any number of them, from any thread.
+pub struct Runner<'m> {
+    model: Box<dyn Model + 'm>,
+    models: BTreeMap<String, Box<dyn Model + 'm>>,
+    gate: Gate,
+    clock: Arc<dyn Fn() -> Millis + Send + Sync>,
+    conversation: Option<String>,
+}
+
+impl<'m> Runner<'m> {
+    /// A runner whose agents all ask `model`, whose gate denies, and whose clock is the system's.
+    pub fn new(model: impl Model + 'm) -> Self {
+        Self {
+            model: Box::new(model),
+            models: BTreeMap::new(),
+            gate: Gate::default(),
+            clock: Arc::new(now),
+            conversation: None,
+        }
+    }
+
+    /// Sets the model of one agent.
+    pub fn model_of(mut self, agent: impl Into<String>, model: impl Model + 'm) -> Self {
+        self.models.insert(agent.into(), Box::new(model));
+        self
+    }
+
+    /// Sets the gate for tools that need approval.
+    pub fn gate(mut self, gate: Gate) -> Self {
+        self.gate = gate;
+        self
+    }
+
+    /// Sets the clock, in milliseconds since 1970-01-01 UTC.
+    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Names the conversation that [`run`](Self::run) begins. Idempotency keys begin with the name, so each
+    /// conversation needs its own; when it is not set, a new one is made of the time and a count.
+    pub fn conversation(mut self, name: impl Into<String>) -> Self {
+        self.conversation = Some(name.into());
+        self
+    }
+
+    /// Begins a conversation with the user's words and drives it to its end.
+    ///
+    /// # Errors
+    /// [`RunError::Blank`] when there are no words. What a model or a tool does wrong is no error: it is in
+    /// the report.
+    pub fn run(&self, relay: &Relay, text: &str) -> Result<Outcome, RunError> {
+        let step = relay.start(self.conversation_name(), text)?;
+        self.drive(relay, step)
+    }
+
+    /// Goes on with a conversation after the user has spoken again.
+    ///
+    /// # Errors
+    /// [`RunError::Blank`] when there are no words.
+    pub fn go_on(&self, relay: &Relay, done: Done, text: &str) -> Result<Outcome, RunError> {
+        let words = Words::new(text)?;
+        self.drive(relay, done.hear(relay, words))
+    }
+
+    /// Drives a step, such as one that was loaded, to the end of its run.
+    ///
+    /// # Errors
+    /// [`RunError::Driver`] is a fault of this driver.
+    pub fn drive(&self, relay: &Relay, step: Step) -> Result<Outcome, RunError> {
+        match self.drive_to_handoff(relay, step, ControlFlow::<Infallible, HandOff>::Continue)? {
+            Driven::Done(done) => Ok(Outcome::Ended(Report::new(done))),
+        }
+    }
+
+    /// Drives a step to the end of its run, or to a handoff that `at_handoff` takes out.
+    pub(crate) fn drive_to_handoff<T>(
+        &self,
+        relay: &Relay,
+        mut step: Step,
+        mut at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
+    ) -> Result<Driven<T>, RunError> {
+        let conversation = step.run().conversation().to_owned();
+        let workflow = spans::workflow(&conversation, step.run().active());
+        let mut agent = spans::agent(&workflow, &conversation, step.run().active(), None);
+        loop {
+            let seen = step.run().trail().hops().len();
+            step = match step {
+                Step::CallModel(call) => traced(self.ask(relay, call, &agent), seen, &agent),
+                Step::CallTools(calls) => traced(self.run_tools(relay, calls, &agent)?, seen, &agent),
+                Step::HandOff(handoff) => {
+                    let span = spans::handoff(&agent, handoff.hop());
+                    let handoff = match at_handoff(handoff) {
+                        ControlFlow::Continue(handoff) => handoff,
+                        ControlFlow::Break(taken_out) => {
+                            spans::record_taken_out(&span);
+                            return Ok(Driven::TakenOut(taken_out));
+                        }
+                    };
+                    let step = handoff.take(relay, (self.clock)());
+                    if let Some(hop) = step.run().trail().hops().get(seen) {
+                        spans::record_hop(&span, &hop.outcome);
+                        if hop.outcome.is_taken() {
+                            agent = spans::agent(&workflow, &conversation, step.run().active(), Some(&span));
+                        }
+                    }
+                    step
+                }
+                Step::Done(done) => {
+                    spans::record_end(&workflow, done.end());
+                    return Ok(Driven::Done(done));
+                }
+            };
+        }
+    }
+
+    fn ask(&self, relay: &Relay, call: CallModel, agent: &Span) -> Step {
+        let request = call.request(relay);
+        let model = self.models.get(&*request.caller).unwrap_or(&self.model);
+        let span = spans::chat(agent, &request, model);
+        let response = span.in_scope(|| model.complete(request));
+        spans::record_response(&span, &response);
+        drop(span);
+        call.resume(relay, response, (self.clock)())
+    }
+
+    fn run_tools(&self, relay: &Relay, calls: CallTools, span: &Span) -> Result<Step, RunError> {
+        let Some(agent) = calls.agent(relay) else {
+            return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
+        };
+        let run = calls.run();
+        let is_off = |tool: &str| run.is_switched_off(agent.name(), tool);
+        let outputs = dispatch::run_all(agent, calls.calls(), &calls.scope(), &self.gate, span, is_off);
+        calls.resume(relay, outputs, (self.clock)()).map_err(|misuse| RunError::Driver(misuse.to_string()))
+    }
+
+    pub(crate) fn conversation_name(&self) -> String {
+        static COUNT: AtomicU64 = AtomicU64::new(1);
+        self.conversation.clone().unwrap_or_else(|| {
+            format!("conversation-{}-{}", (self.clock)(), COUNT.fetch_add(1, Ordering::Relaxed))
+        })
+    }
+}
+
+/// What a step was driven to.
+pub(crate) enum Driven<T> {
+    Done(Done),
+    TakenOut(T),
+}
+
+/// The step, after a span for each handoff that was refused on the way to it.
+fn traced(step: Step, seen: usize, agent: &Span) -> Step {
+    for hop in step.run().trail().hops().iter().skip(seen).filter(|hop| !hop.outcome.is_taken()) {
+        spans::record_hop(&spans::handoff(agent, hop), &hop.outcome);
+    }
+    step
+}
+
+/// Milliseconds since 1970-01-01 UTC; 0 for a clock set before it.
+fn now() -> Millis {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl fmt::Debug for Runner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runner")
+            .field("models", &self.models.keys())
+            .field("gate", &self.gate)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A run that could not be driven.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// There are no words: the caller's fault.
+    #[error(transparent)]
+    Blank(#[from] BlankText),
+    /// The conversation could not begin: the caller's fault.
+    #[error(transparent)]
+    Start(#[from] sommelier_handoff::StartError),
+    /// The agents make no relay: their author's fault.
+    #[error(transparent)]
+    Build(#[from] sommelier_handoff::BuildErrors),
+    /// The driver did something that no step allows: this crate's fault, or a step of another relay.
+    #[error("the driver went wrong: {0}")]
+    Driver(String),
+}

@@ -1,0 +1,127 @@
+//! One agent run by itself.
+
+use sommelier_handoff::{Agent, Done, HandoffPackage, Hop, Relay, RunEnd};
+use sommelier_protocol::Message;
+use sommelier_runtime::{AgentName, Turn};
+use std::ops::ControlFlow;
+
+use crate::runner::Driven;
+use crate::{Outcome, RunError, Runner};
+
+/// What came of one agent's run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentRun {
+    /// The answer, when the agent gave one.
+    pub answer: Option<String>,
+    /// Model calls that brought a reply.
+    pub steps: u32,
+    /// Why the run ended.
+    pub stopped: RunEnd,
+    /// Every message of the agent's conversation.
+    pub messages: Vec<Message>,
+}
+
+impl AgentRun {
+    fn of(done: &Done) -> Self {
+        Self {
+            answer: done.answer(),
+            steps: done.run().model_calls(),
+            stopped: done.end().clone(),
+            messages: done.turn().map(|turn| turn.messages().to_vec()).unwrap_or_default(),
+        }
+    }
+}
+
+/// Runs one agent on a task, with nobody to hand over to: a relay of one.
+///
+/// # Errors
+/// [`RunError`] when the agent is not well formed or the task is blank.
+///
+/// ```
+/// use sommelier_handoff::Agent;
+/// use sommelier_runner::{Runner, run_agent};
+/// use sommelier_runtime::{ScriptedModel, script};
+///
+/// let model = ScriptedModel::new().turn("clerk", |_| script::say("Good morning."));
+/// let run = run_agent(&Runner::new(model), Agent::new("clerk", "You greet."), "hello")?;
+/// assert_eq!((run.answer.as_deref(), run.steps), (Some("Good morning."), 1));
+/// # Ok::<(), sommelier_runner::RunError>(())
+/// ```
+pub fn run_agent(runner: &Runner<'_>, agent: Agent, task: &str) -> Result<AgentRun, RunError> {
+    let entry = agent.name().to_owned();
+    let relay = Relay::builder().agent(agent).entry(entry).build()?;
+    let Outcome::Ended(report) = runner.run(&relay, task)?;
+    Ok(AgentRun::of(report.done()))
+}
+
+/// What came of one agent that may hand over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HandoffRun {
+    /// How its turn ended.
+    pub stopped: Stopped,
+    /// Every message of the agent's conversation. After a handoff the last one answers the handoff call, so the
+    /// conversation is legal and may go on.
+    pub messages: Vec<Message>,
+    /// Model calls that brought a reply.
+    pub model_calls: u32,
+    /// The handoffs asked for, the taken one last.
+    pub hops: Vec<Hop>,
+}
+
+/// How the turn of one agent ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stopped {
+    /// It answered.
+    Answered {
+        /// The answer.
+        text: String,
+    },
+    /// It answered, and named a legal receiver as if it had handed over; it had not.
+    Unresolved {
+        /// The words.
+        text: String,
+    },
+    /// It handed the turn over. Its model is not called again.
+    HandedOff {
+        /// The receiver.
+        to: AgentName,
+        /// What crosses.
+        package: HandoffPackage,
+    },
+    /// It stopped without an answer.
+    Stopped {
+        /// Why.
+        reason: RunEnd,
+    },
+}
+
+/// Runs one agent of `relay` until it answers, hands the turn over, or stops. The receiver is not activated.
+///
+/// # Errors
+/// [`RunError`] when there is no such agent or the text is blank.
+pub fn run_agent_with_handoff(
+    runner: &Runner<'_>,
+    relay: &Relay,
+    agent: &str,
+    text: &str,
+) -> Result<HandoffRun, RunError> {
+    let step = relay.start_at(agent, runner.conversation_name(), text)?;
+    Ok(match runner.drive_to_handoff(relay, step, |handoff| ControlFlow::Break(handoff.release()))? {
+        Driven::TakenOut(released) => HandoffRun {
+            messages: released.sender.messages().to_vec(),
+            model_calls: released.run.model_calls(),
+            hops: released.run.trail().hops().to_vec(),
+            stopped: Stopped::HandedOff { to: released.to, package: released.package },
+        },
+        Driven::Done(done) => HandoffRun {
+            stopped: match done.answer() {
+                Some(text) if *done.end() == RunEnd::Unresolved => Stopped::Unresolved { text },
+                Some(text) => Stopped::Answered { text },
+                None => Stopped::Stopped { reason: done.end().clone() },
+            },
+            messages: done.turn().map(Turn::messages).unwrap_or_default().to_vec(),
+            model_calls: done.run().model_calls(),
+            hops: done.run().trail().hops().to_vec(),
+        },
+    })
+}

@@ -1,0 +1,170 @@
+//! The spans and all their names.
+//!
+//! The names follow OpenTelemetry's conventions for generative AI, which are still in development: they
+//! stand in this file and nowhere else, so that a change of them is a change here.
+
+use sommelier_handoff::{Hop, HopOutcome, RunEnd};
+use sommelier_protocol::{ModelRequest, ModelResponse, ToolUse};
+use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
+use tracing::field::Empty;
+use tracing::{Span, info_span};
+
+/// The target of every span of this crate.
+pub const TARGET: &str = "sommelier";
+
+/// One message of the user and all that follows from it: the root of a trace.
+pub(crate) fn workflow(conversation: &str, entry: &AgentName) -> Span {
+    info_span!(
+        target: TARGET,
+        parent: None,
+        "invoke_workflow",
+        otel.name = format!("invoke_workflow {entry}"),
+        otel.kind = "internal",
+        gen_ai.operation.name = "invoke_workflow",
+        gen_ai.agent.name = entry.as_str(),
+        gen_ai.conversation.id = conversation,
+        end = Empty,
+        error.r#type = Empty,
+    )
+}
+
+/// The end of the run, on the root.
+pub(crate) fn record_end(workflow: &Span, end: &RunEnd) {
+    workflow.record("end", end.as_str());
+    if *end != RunEnd::Answered {
+        workflow.record("error.type", end.as_str());
+    }
+}
+
+/// One activation of an agent. After a handoff it follows from the handoff's span, beside the sender's.
+pub(crate) fn agent(workflow: &Span, conversation: &str, name: &AgentName, after: Option<&Span>) -> Span {
+    let span = info_span!(
+        target: TARGET,
+        parent: workflow,
+        "invoke_agent",
+        otel.name = format!("invoke_agent {name}"),
+        otel.kind = "internal",
+        gen_ai.operation.name = "invoke_agent",
+        gen_ai.agent.name = name.as_str(),
+        gen_ai.conversation.id = conversation,
+    );
+    if let Some(handoff) = after {
+        span.follows_from(handoff);
+    }
+    span
+}
+
+/// One call of a model.
+pub(crate) fn chat(agent: &Span, request: &ModelRequest<'_>, model: &dyn Model) -> Span {
+    let span = info_span!(
+        target: TARGET,
+        parent: agent,
+        "chat",
+        otel.name = format!("chat {}", request.model),
+        otel.kind = "client",
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = model.provider(),
+        gen_ai.request.model = &*request.model,
+        gen_ai.request.max_tokens = request.max_tokens,
+        gen_ai.agent.name = &*request.caller,
+        gen_ai.response.id = Empty,
+        gen_ai.response.model = Empty,
+        gen_ai.response.finish_reasons = Empty,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        decision = Empty,
+        error.r#type = Empty,
+    );
+    if let Some(label) = model.label() {
+        span.record("decision", label);
+    }
+    span
+}
+
+/// What came of a call of a model.
+pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, ModelError>) {
+    match response {
+        Ok(response) => {
+            if !response.id.is_empty() {
+                chat.record("gen_ai.response.id", &*response.id);
+            }
+            chat.record("gen_ai.response.model", &*response.model);
+            if let Some(stop) = &response.stop_reason {
+                chat.record("gen_ai.response.finish_reasons", stop.as_str());
+            }
+            chat.record("gen_ai.usage.input_tokens", response.usage.total_input_tokens());
+            chat.record("gen_ai.usage.output_tokens", response.usage.output_tokens);
+        }
+        Err(error) => {
+            chat.record("error.type", error.kind());
+        }
+    }
+}
+
+/// One run of a tool.
+pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse) -> Span {
+    info_span!(
+        target: TARGET,
+        parent: parent,
+        "execute_tool",
+        otel.name = format!("execute_tool {}", call.name()),
+        otel.kind = "internal",
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = call.name(),
+        gen_ai.tool.r#type = "function",
+        gen_ai.tool.call.id = call.id(),
+        gen_ai.agent.name = agent.as_str(),
+        error.r#type = Empty,
+    )
+}
+
+/// What came of a run of a tool.
+pub(crate) fn record_output(tool: &Span, output: &ToolOutput) {
+    if let Some(code) = &output.error {
+        tool.record("error.type", &**code);
+    }
+}
+
+/// One handoff that was asked for, taken or refused.
+pub(crate) fn handoff(sender: &Span, hop: &Hop) -> Span {
+    info_span!(
+        target: TARGET,
+        parent: sender,
+        "handoff",
+        otel.name = format!("execute_tool handoff_to_specialist {}", hop.to),
+        otel.kind = "internal",
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = sommelier_handoff::HANDOFF_TO_SPECIALIST,
+        gen_ai.tool.r#type = "function",
+        gen_ai.tool.call.id = &*hop.call_id,
+        gen_ai.agent.name = hop.from.as_str(),
+        gen_ai.transfer.mode = "pass_control",
+        gen_ai.transfer.target.name = &*hop.to,
+        hop = Empty,
+        package_bytes = hop.package_bytes as u64,
+        history_bytes = hop.history_bytes as u64,
+        outcome = Empty,
+        refusal = Empty,
+        error.r#type = Empty,
+    )
+}
+
+/// A handoff that was taken out of its relay: the receiver runs elsewhere, or not at all.
+pub(crate) fn record_taken_out(handoff: &Span) {
+    handoff.record("outcome", "taken_out");
+}
+
+/// What became of a handoff.
+pub(crate) fn record_hop(handoff: &Span, outcome: &HopOutcome) {
+    match outcome {
+        HopOutcome::Taken { number } => {
+            handoff.record("outcome", "taken");
+            handoff.record("hop", u64::from(*number));
+        }
+        HopOutcome::Refused { refusal } => {
+            handoff.record("outcome", "refused");
+            handoff.record("refusal", refusal.guard().as_str());
+            handoff.record("error.type", refusal.code());
+        }
+    }
+}
