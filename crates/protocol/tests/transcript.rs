@@ -112,6 +112,8 @@ fn violations(messages: &[Message]) -> Vec<Violation> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
     #[test]
     fn every_request_keeps_every_rule_whatever_is_replied(steps in vec(step(), 1..12)) {
         let mut state = State::open();
