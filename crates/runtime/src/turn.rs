@@ -223,6 +223,7 @@ fn cut_short(stop: StopReason) -> Option<TurnEnd> {
 fn said(mut progress: Box<Progress>, resting: Resting, stop: StopReason, agent: &Definition) -> TurnStep {
     if stop == StopReason::PauseTurn {
         progress.pauses = progress.pauses.saturating_add(1);
+        progress.empty = 0;
         if progress.pauses > agent.limits().pauses {
             return rest(progress, Rest::paused(resting), TurnEnd::NoProgress { why: Standstill::Paused });
         }

@@ -204,6 +204,21 @@ fn one_empty_reply_then_an_answer_goes_on() {
     run.assert(&story, TurnEnd::Answered).assert_counts(3, &["add"], &[]);
 }
 
+/// Each limit counts what happens in a row: something else in between, and it counts anew.
+#[test]
+fn progress_in_between_counts_anew() {
+    let wait = || reply(vec![ContentBlock::text("Wait.")], StopReason::PauseTurn);
+    let (add, tick) = (|| call("a", "add", ADD), || call("a", "tick", "{}"));
+    let empties = vec![empty(), empty(), tick(), empty(), empty(), wait(), empty(), empty(), say("Done.")];
+    let pauses = vec![wait(), wait(), wait(), tick(), wait(), wait(), wait(), say("Done.")];
+    let repeats = vec![add(), add(), add(), add(), tick(), add(), add(), add(), add(), say("Done.")];
+    for list in [empties, pauses, repeats] {
+        let (agent, model) = (clerk().max_steps(20).build().unwrap(), replies(list));
+        let run = Drive::new(&agent, &model).start("go");
+        assert_eq!((run.turn.end(), model.unused()), (&TurnEnd::Answered, vec![]));
+    }
+}
+
 #[test]
 fn a_reply_without_words_is_asked_about_once() {
     let searched = reply(vec![block(SERVER_CALL), block(SERVER_RESULT)], StopReason::EndTurn);
