@@ -47,7 +47,7 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
     for handoff in looked {
         let Looked { place, call_id, to, package, verdict } = handoff;
         let mut hop = Hop {
-            id: format!("{}/{}/{}/{place}", run.conversation, run.messages, run.model_calls).into(),
+            id: format!("{}/{place}", run.reply_id()).into(),
             from: run.active.clone(),
             to,
             call_id,
@@ -66,7 +66,7 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
             (verdict, package) => {
                 // A handoff without a package is never allowed, so the verdict is a refusal.
                 let refusal = verdict.err().unwrap_or_else(|| Refusal::InvalidPackage { errors: Vec::new() });
-                ruling.outputs.push(refusal.told());
+                ruling.outputs.push(refusal.told(relay.receivers(&run.active)));
                 hop.package = package;
                 hop.outcome = HopOutcome::Refused { refusal };
                 ruling.refused.push(hop);
@@ -74,6 +74,22 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
         }
     }
     ruling
+}
+
+/// Whether a handoff that was taken is the one that its call asks for: what is loaded may say otherwise.
+pub(crate) fn is_asked_for(relay: &Relay, run: &Run, reserved: &Reserved, taken: &Taken) -> bool {
+    let Some((_, call)) = reserved.calls().find(|(_, call)| call.id() == &*taken.hop.call_id) else {
+        return false;
+    };
+    let Wish { specialist, package } = Wish::read(call);
+    let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
+    let package = package.and_then(|package| with_user_words(relay, run, &written, package));
+    let Some(way) = relay.way(&run.active, &taken.to) else { return false };
+    let hop = &taken.hop;
+    package.as_ref() == Ok(&taken.package)
+        && written == taken.to.as_str()
+        && (&hop.from, &*hop.to, hop.package.as_ref()) == (&run.active, &*written, Some(&taken.package))
+        && way.route.policy.check(&taken.package).is_empty()
 }
 
 fn refuse_the_rest(looked: &mut [Looked], winner: usize) {
@@ -139,7 +155,8 @@ fn judge(
         return Err(Refusal::NoRoute { from: from.clone(), to: to.clone(), legal });
     };
     let errors = match package {
-        Ok(package) => package.validate(&way.route.policy),
+        // It was read under the law, so the policy is all that is left to ask.
+        Ok(package) => way.route.policy.check(package),
         Err(errors) => errors.clone(),
     };
     if !errors.is_empty() {

@@ -14,7 +14,7 @@ pub enum OnRefusal {
     Stop,
 }
 
-/// How the guards are set. The first six are pure checks in a fixed order (see [`Guard`]); these are the
+/// How the guards are set. The first seven are pure checks in a fixed order (see [`Guard`]); these are the
 /// numbers they use, and what follows when one refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Guards {
@@ -66,10 +66,10 @@ impl Guards {
         self
     }
 
-    /// Ends the run at the first refusal of any of the six guards, loudly.
+    /// Ends the run at the first refusal of any of the seven guards, loudly.
     pub fn stop_on_any_refusal(self) -> Self {
-        let guards = [Guard::Known, Guard::Myself, Guard::Route, Guard::Package, Guard::Ready];
-        guards.into_iter().fold(self, |guards, guard| guards.on_refusal(guard, OnRefusal::Stop))
+        let guards = Guard::ALL.into_iter().filter(|guard| *guard <= Guard::Pair);
+        guards.fold(self, |guards, guard| guards.on_refusal(guard, OnRefusal::Stop))
     }
 
     /// What follows when `guard` refuses: what a model can mend is told to it, a loop ends the run.

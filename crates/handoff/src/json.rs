@@ -38,11 +38,7 @@ impl Json {
     /// # Errors
     /// [`PackageError`](crate::PackageError) when the value has no JSON form or breaks the law.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, crate::PackageError> {
-        let text = RawJson::of(value).map_err(|error| crate::PackageError::NotJson {
-            path: String::new(),
-            detail: error.to_string(),
-        })?;
-        law::read(text.get()).map(|read| read.value)
+        law::read_value(value, Vec::new())
     }
 
     /// The text, if this is a string.
@@ -70,6 +66,19 @@ impl Json {
             Self::String(_) => "a string",
             Self::Array(_) => "a list",
             Self::Object(_) => "an object",
+        }
+    }
+
+    pub(crate) fn find_invisible(&self, path: &str, found: &mut Vec<String>) {
+        match self {
+            Self::String(text) => law::find_invisible_in(text, path, found),
+            Self::Array(items) => {
+                for (place, item) in items.iter().enumerate() {
+                    item.find_invisible(&format!("{path}.{place}"), found);
+                }
+            }
+            Self::Object(fields) => fields.find_invisible(path, found),
+            Self::Null | Self::Bool(_) | Self::Number(_) => {}
         }
     }
 
@@ -114,7 +123,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
-        law::read(raw.get()).map(|read| read.value).map_err(D::Error::custom)
+        law::read(raw.get()).map_err(D::Error::custom)
     }
 }
 
@@ -154,6 +163,12 @@ impl Fields {
     pub(crate) fn take(&mut self, key: &str) -> Option<Json> {
         let place = self.0.iter().position(|(name, _)| &**name == key)?;
         Some(self.0.remove(place).1)
+    }
+
+    pub(crate) fn find_invisible(&self, path: &str, found: &mut Vec<String>) {
+        for (key, value) in self.iter() {
+            value.find_invisible(&format!("{path}.{key}"), found);
+        }
     }
 
     pub(crate) fn depth(&self) -> usize {

@@ -17,7 +17,9 @@
 //! | numbers | a whole number of 64 bits, or a decimal that a 64-bit float gives back unchanged |
 
 use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::ser::Serialize;
 use serde_json::value::RawValue;
+use sommelier_protocol::RawJson;
 use std::fmt;
 
 use crate::{Fields, Json, PackageError};
@@ -37,30 +39,47 @@ pub const STRING_BYTES: usize = 16 * 1024;
 /// Bytes of one key.
 pub const KEY_BYTES: usize = 128;
 
-/// A value that keeps the law.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lawful {
-    pub(crate) value: Json,
-    /// Places of characters that are legal and cannot be seen, such as a zero-width joiner.
-    pub(crate) invisible: Vec<String>,
+/// Reads `text` under the law.
+pub(crate) fn read(text: &str) -> Result<Json, PackageError> {
+    read_at(text, Vec::new())
 }
 
-/// Reads `text` under the law.
-pub(crate) fn read(text: &str) -> Result<Lawful, PackageError> {
+/// Reads a value that code gives to a member of `section`, as if it stood in a package.
+pub(crate) fn read_member(
+    section: &str,
+    key: &str,
+    value: &(impl Serialize + ?Sized),
+) -> Result<Json, PackageError> {
+    if !is_key(key) {
+        return Err(PackageError::IllegalKey { path: section.to_owned(), found: shortened(key) });
+    }
+    read_value(value, vec![section.to_owned(), key.to_owned()])
+}
+
+/// Reads the JSON of a value, which stands at `path`.
+pub(crate) fn read_value(
+    value: &(impl Serialize + ?Sized),
+    path: Vec<String>,
+) -> Result<Json, PackageError> {
+    match RawJson::of(value) {
+        Ok(json) => read_at(json.get(), path),
+        Err(error) => Err(PackageError::NotJson { path: path.join("."), detail: error.to_string() }),
+    }
+}
+
+fn read_at(text: &str, path: Vec<String>) -> Result<Json, PackageError> {
     if text.len() > INPUT_BYTES {
         return Err(PackageError::InputTooLarge { bytes: text.len(), most: INPUT_BYTES });
     }
-    let mut reader = Reader { nodes: 0, path: Vec::new(), invisible: Vec::new() };
+    let mut reader = Reader { nodes: 0, path };
     // One pass over the whole text first, without recursion: what follows reads parts that are JSON.
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| reader.not_json(&error))?;
-    let value = reader.value(raw.get())?;
-    Ok(Lawful { value, invisible: reader.invisible })
+    reader.value(raw.get())
 }
 
 struct Reader {
     nodes: usize,
     path: Vec<String>,
-    invisible: Vec<String>,
 }
 
 impl Reader {
@@ -89,7 +108,9 @@ impl Reader {
         }
         let mut fields = Fields::default();
         for (key, value) in members.0 {
-            self.check_key(&key)?;
+            if !is_key(&key) {
+                return Err(PackageError::IllegalKey { path: self.path(), found: shortened(&key) });
+            }
             self.path.push(key);
             let value = self.value(value.get())?;
             let key = self.path.pop().unwrap_or_default();
@@ -123,9 +144,6 @@ impl Reader {
         if let Some(found) = text.chars().find(|c| is_forbidden(*c)) {
             return Err(PackageError::ForbiddenCharacter { path: self.path(), found: code(found) });
         }
-        if let Some(found) = text.chars().find(|c| is_invisible(*c)) {
-            self.invisible.push(format!("{}: {}", self.path(), code(found)));
-        }
         Ok(text)
     }
 
@@ -136,16 +154,6 @@ impl Reader {
         Err(PackageError::TooDeep { path: self.path(), most: DEPTH })
     }
 
-    fn check_key(&self, key: &str) -> Result<(), PackageError> {
-        let mut bytes = key.bytes();
-        let begins = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-        let goes_on = bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-        if begins && goes_on && key.len() <= KEY_BYTES {
-            return Ok(());
-        }
-        Err(PackageError::IllegalKey { path: self.path(), found: shortened(key) })
-    }
-
     fn path(&self) -> String {
         self.path.join(".")
     }
@@ -153,6 +161,13 @@ impl Reader {
     fn not_json(&self, error: &serde_json::Error) -> PackageError {
         PackageError::NotJson { path: self.path(), detail: error.to_string() }
     }
+}
+
+fn is_key(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let begins = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let goes_on = bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    begins && goes_on && text.len() <= KEY_BYTES
 }
 
 /// Members of an object with their values unread, duplicates included.
@@ -260,6 +275,11 @@ fn is_forbidden(c: char) -> bool {
         '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
+}
+
+/// Adds the place of a character that is legal and cannot be seen, such as a zero-width joiner.
+pub(crate) fn find_invisible_in(text: &str, path: &str, found: &mut Vec<String>) {
+    found.extend(text.chars().find(|c| is_invisible(*c)).map(|c| format!("{path}: {}", code(c))));
 }
 
 fn is_invisible(c: char) -> bool {

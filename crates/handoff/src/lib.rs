@@ -45,6 +45,7 @@
 
 mod arbiter;
 mod guards;
+mod history;
 mod json;
 pub mod law;
 mod package;

@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use sommelier_protocol::RawJson;
 use sommelier_runtime::AgentName;
 
-use crate::{Fields, Json, PackageError, PackagePolicy, Section, law};
+use crate::{Fields, Json, PackageError, PackagePolicy, Section, history, law};
 
 /// All that the receiver of a handoff gets: a task and its data.
 ///
@@ -31,7 +31,6 @@ pub struct HandoffPackage {
     completed_steps: Vec<Box<str>>,
     open_items: Vec<Box<str>>,
     artifacts: Fields,
-    invisible: Vec<String>,
 }
 
 /// The members of a package, in the order in which they are written.
@@ -47,7 +46,6 @@ impl HandoffPackage {
             completed_steps: Vec::new(),
             open_items: Vec::new(),
             artifacts: Fields::default(),
-            invisible: Vec::new(),
         }
     }
 
@@ -56,7 +54,7 @@ impl HandoffPackage {
     /// # Errors
     /// [`PackageError`] when the value breaks the package law.
     pub fn context(mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<Self, PackageError> {
-        self.context.set(key, Json::of(value)?);
+        self.context.set(key, law::read_member("context", key, value)?);
         Ok(self)
     }
 
@@ -65,7 +63,7 @@ impl HandoffPackage {
     /// # Errors
     /// [`PackageError`] when the value breaks the package law.
     pub fn artifact(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<Self, PackageError> {
-        self.artifacts.set(name, Json::of(value)?);
+        self.artifacts.set(name, law::read_member("artifacts", name, value)?);
         Ok(self)
     }
 
@@ -92,15 +90,19 @@ impl HandoffPackage {
     /// # Errors
     /// Everything that is wrong with it; the law stops at the first breach, types and members are all told.
     pub fn read(text: &str) -> Result<Self, Vec<PackageError>> {
-        let lawful = law::read(text).map_err(|error| vec![error])?;
-        match lawful.value {
-            Json::Object(fields) => Self::from_fields(fields, lawful.invisible),
-            other => Err(vec![wrong_type("package", "an object", &other)]),
+        let package = match law::read(text).map_err(|error| vec![error])? {
+            Json::Object(fields) => Self::from_fields(fields)?,
+            other => return Err(vec![wrong_type("package", "an object", &other)]),
+        };
+        // Written compactly a package is never longer than it came.
+        match package.beyond_law().filter(|_| text.len() > law::PACKAGE_BYTES) {
+            Some(error) => Err(vec![error]),
+            None => Ok(package),
         }
     }
 
     /// A package from its members, which have been read under the law.
-    pub(crate) fn from_fields(mut fields: Fields, invisible: Vec<String>) -> Result<Self, Vec<PackageError>> {
+    pub(crate) fn from_fields(mut fields: Fields) -> Result<Self, Vec<PackageError>> {
         let mut errors = Vec::new();
         match fields.take("v") {
             None => {}
@@ -113,6 +115,7 @@ impl HandoffPackage {
             Some(Json::String(task)) => task,
             Some(other) => {
                 errors.push(wrong_type("task", "a string", &other));
+                errors.extend(history_in(&other, "task"));
                 "".into()
             }
             None => {
@@ -128,7 +131,6 @@ impl HandoffPackage {
             completed_steps: strings(&mut fields, "completed_steps", &mut errors),
             open_items: strings(&mut fields, "open_items", &mut errors),
             artifacts: object(&mut fields, "artifacts", false, &mut errors),
-            invisible,
         };
         errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
             field: law::shortened(field),
@@ -172,9 +174,19 @@ impl HandoffPackage {
         &self.artifacts
     }
 
-    /// Places where the package holds a character that is legal and cannot be seen.
-    pub fn invisible(&self) -> &[String] {
-        &self.invisible
+    /// Places where the package holds a character that is legal and cannot be seen, each with the first such
+    /// character.
+    pub fn invisible(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        law::find_invisible_in(&self.task, "task", &mut found);
+        self.context.find_invisible("context", &mut found);
+        for (name, texts) in self.texts() {
+            for (place, text) in texts.iter().enumerate() {
+                law::find_invisible_in(text, &format!("{name}.{place}"), &mut found);
+            }
+        }
+        self.artifacts.find_invisible("artifacts", &mut found);
+        found
     }
 
     /// Bytes of the package as compact JSON: what crosses.
@@ -187,9 +199,18 @@ impl HandoffPackage {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Everything in which the package breaks `policy`: empty when it is valid.
+    /// Everything in which the package breaks `policy`, and the first breach of the [law](crate::law), if one
+    /// was built by code: empty when it is valid.
     pub fn validate(&self, policy: &PackagePolicy) -> Vec<PackageError> {
-        policy.check(self)
+        let text = self.to_json();
+        let unlawful = law::read(&text).err().or_else(|| self.beyond_law());
+        unlawful.into_iter().chain(policy.check(self)).collect()
+    }
+
+    fn beyond_law(&self) -> Option<PackageError> {
+        let (found, most) = (self.bytes(), law::PACKAGE_BYTES);
+        let cap = || "bytes of the package".to_owned();
+        (found > most).then(|| PackageError::OverCap { cap: cap(), found, most })
     }
 
     /// The members, other than the equal ones, of two packages.
@@ -234,55 +255,30 @@ impl HandoffPackage {
         self.context.depth().max(self.artifacts.depth()).max(1) + 1
     }
 
-    /// Where the package holds a message: an object with both `role` and `content`, at any depth, also in a
-    /// string that is JSON itself.
+    /// Where the package holds a message: see [`history`].
     pub(crate) fn find_history(&self) -> Option<String> {
-        let texts = [
+        let in_texts = self.texts().into_iter().find_map(|(name, texts)| {
+            let mut texts = texts.iter().enumerate();
+            texts.find_map(|(place, text)| history::in_text(text, &format!("{name}.{place}")))
+        });
+        history::in_text(&self.task, "task")
+            .or_else(|| history::in_fields(&self.context, "context"))
+            .or(in_texts)
+            .or_else(|| history::in_fields(&self.artifacts, "artifacts"))
+    }
+
+    fn texts(&self) -> [(&'static str, &[Box<str>]); 3] {
+        [
             ("constraints", &self.constraints),
             ("completed_steps", &self.completed_steps),
             ("open_items", &self.open_items),
-        ];
-        let in_texts = texts.into_iter().find_map(|(name, texts)| {
-            texts.iter().enumerate().find_map(|(n, text)| history_in_text(text, &format!("{name}.{n}"), 0))
-        });
-        history_in_text(&self.task, "task", 0)
-            .or_else(|| history_in_fields(&self.context, "context", 0))
-            .or(in_texts)
-            .or_else(|| history_in_fields(&self.artifacts, "artifacts", 0))
+        ]
     }
 }
 
-/// Strings inside strings that are read as JSON; deeper ones are no message anybody would take for one.
-const QUOTED: usize = 4;
-
-fn history_in_fields(fields: &Fields, path: &str, quoted: usize) -> Option<String> {
-    if fields.get("role").is_some() && fields.get("content").is_some() {
-        return Some(path.to_owned());
-    }
-    fields.iter().find_map(|(key, value)| history_in(value, &format!("{path}.{key}"), quoted))
-}
-
-fn history_in(value: &Json, path: &str, quoted: usize) -> Option<String> {
-    match value {
-        Json::Object(fields) => history_in_fields(fields, path, quoted),
-        Json::Array(items) => {
-            items.iter().enumerate().find_map(|(n, item)| history_in(item, &format!("{path}.{n}"), quoted))
-        }
-        Json::String(text) => history_in_text(text, path, quoted),
-        _ => None,
-    }
-}
-
-fn history_in_text(text: &str, path: &str, quoted: usize) -> Option<String> {
-    if quoted >= QUOTED || !text.trim_start().starts_with(['{', '[', '"']) {
-        return None;
-    }
-    // Lines of JSON count too: each value of the stream is looked at, up to the first that is none.
-    let values = serde_json::Deserializer::from_str(text).into_iter::<RawJson>();
-    values.map_while(Result::ok).find_map(|raw| match law::read(raw.get()) {
-        Ok(lawful) => history_in(&lawful.value, path, quoted + 1),
-        Err(_) => None,
-    })
+/// A value of the wrong type that is a message or a list of them: both are told.
+fn history_in(value: &Json, path: &str) -> Option<PackageError> {
+    history::in_json(value, path).map(|path| PackageError::HistoryInPackage { path })
 }
 
 fn wrong_type(path: &str, expected: &str, found: &Json) -> PackageError {
@@ -296,7 +292,10 @@ fn wrong_type(path: &str, expected: &str, found: &Json) -> PackageError {
 fn object(fields: &mut Fields, name: &str, is_required: bool, errors: &mut Vec<PackageError>) -> Fields {
     match fields.take(name) {
         Some(Json::Object(object)) => return object,
-        Some(other) => errors.push(wrong_type(name, "an object", &other)),
+        Some(other) => {
+            errors.push(wrong_type(name, "an object", &other));
+            errors.extend(history_in(&other, name));
+        }
         None if is_required => errors.push(PackageError::Missing { field: name.to_owned() }),
         None => {}
     }
@@ -308,6 +307,7 @@ fn strings(fields: &mut Fields, name: &str, errors: &mut Vec<PackageError>) -> V
         Some(Json::Array(items)) => items,
         Some(other) => {
             errors.push(wrong_type(name, "a list of strings", &other));
+            errors.extend(history_in(&other, name));
             return Vec::new();
         }
         None => return Vec::new(),
@@ -316,7 +316,11 @@ fn strings(fields: &mut Fields, name: &str, errors: &mut Vec<PackageError>) -> V
     for (place, item) in items.into_iter().enumerate() {
         match item {
             Json::String(text) => texts.push(text),
-            other => errors.push(wrong_type(&format!("{name}.{place}"), "a string", &other)),
+            other => {
+                let path = format!("{name}.{place}");
+                errors.push(wrong_type(&path, "a string", &other));
+                errors.extend(history_in(&other, &path));
+            }
         }
     }
     texts
@@ -327,12 +331,7 @@ impl Serialize for HandoffPackage {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("task", &self.task)?;
         map.serialize_entry("context", &self.context)?;
-        let lists = [
-            ("constraints", &self.constraints),
-            ("completed_steps", &self.completed_steps),
-            ("open_items", &self.open_items),
-        ];
-        for (name, list) in lists {
+        for (name, list) in self.texts() {
             if !list.is_empty() {
                 map.serialize_entry(name, list)?;
             }

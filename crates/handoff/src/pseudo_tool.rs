@@ -44,31 +44,32 @@ pub(crate) struct Wish {
 impl Wish {
     pub(crate) fn read(call: &ToolUse) -> Self {
         match fields(call) {
-            Ok((mut fields, invisible)) => {
+            Ok(mut fields) => {
                 let specialist = match fields.take("specialist") {
                     Some(Json::String(name)) => Ok(name.into()),
-                    Some(_) => Err(PackageError::WrongType {
+                    Some(other) => Err(PackageError::WrongType {
                         path: "specialist".to_owned(),
                         expected: "a string".to_owned(),
-                        found: "another type".to_owned(),
+                        found: other.kind().to_owned(),
                     }),
                     None => Err(PackageError::Missing { field: "specialist".to_owned() }),
                 };
-                Self { specialist, package: HandoffPackage::from_fields(fields, invisible) }
+                Self { specialist, package: HandoffPackage::from_fields(fields) }
             }
             Err(error) => Self { specialist: Err(error.clone()), package: Err(vec![error]) },
         }
     }
 }
 
-fn fields(call: &ToolUse) -> Result<(Fields, Vec<String>), PackageError> {
+fn fields(call: &ToolUse) -> Result<Fields, PackageError> {
     if let Some(text) = call.broken_input() {
-        let detail = sommelier_runtime::tool::broken(&text);
+        // An input that was too large to be kept has left a note with its size, so what came is told too.
+        let detail =
+            format!("{}; it begins {:?}", sommelier_runtime::tool::broken(&text), law::shortened(&text));
         return Err(PackageError::NotJson { path: String::new(), detail });
     }
-    let lawful = law::read(call.input().get())?;
-    match lawful.value {
-        Json::Object(fields) => Ok((fields, lawful.invisible)),
+    match law::read(call.input().get())? {
+        Json::Object(fields) => Ok(fields),
         other => Err(PackageError::WrongType {
             path: "arguments".to_owned(),
             expected: "an object".to_owned(),

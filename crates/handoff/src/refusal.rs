@@ -170,14 +170,19 @@ impl Refusal {
         }
     }
 
-    /// What the sender's model is told.
-    pub(crate) fn told(&self) -> ToolOutput {
+    /// What the sender's model is told: also who is legal, where it may want another receiver.
+    pub(crate) fn told<'a>(&self, legal: impl Iterator<Item = &'a AgentName>) -> ToolOutput {
         #[derive(Serialize)]
-        struct Told {
+        struct Told<'a> {
             error: &'static str,
             detail: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            legal: Option<Vec<&'a AgentName>>,
         }
-        let told = Told { error: self.code(), detail: self.to_string() };
+        let wants_another =
+            matches!(self.guard(), Guard::Known | Guard::Myself | Guard::Route | Guard::Ready);
+        let legal = wants_another.then(|| legal.collect());
+        let told = Told { error: self.code(), detail: self.to_string(), legal };
         ToolOutput::error(self.code(), serde_json::to_string(&told).unwrap_or_default())
     }
 }

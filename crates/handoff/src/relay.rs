@@ -106,10 +106,10 @@ impl Relay {
         if found != self.fingerprint {
             return Err(LoadError::OtherDefinition { saved: found, ours: self.fingerprint });
         }
-        if let Some(unknown) = step.run().unknown_agent(self) {
-            return Err(LoadError::NotAStep(format!("the relay has no agent {unknown}")));
+        match step.flaw(self) {
+            Some(flaw) => Err(LoadError::NotAStep(flaw)),
+            None => Ok(step),
         }
-        Ok(step)
     }
 
     /// The agents, by name.

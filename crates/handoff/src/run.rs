@@ -10,6 +10,7 @@ use crate::{Refusal, Relay, Trail};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Run {
     pub(crate) conversation: Box<str>,
     /// The fingerprint of the definition that the run began with.
@@ -109,7 +110,27 @@ impl Run {
         self.trail.user_spoke();
     }
 
-    pub(crate) fn unknown_agent(&self, relay: &Relay) -> Option<&AgentName> {
+    /// What ids of calls of the newest reply begin with: conversation, message, model call.
+    pub(crate) fn reply_id(&self) -> String {
+        format!("{}/{}/{}", self.conversation, self.messages, self.model_calls)
+    }
+
+    /// What cannot be in a run that steps made: what is loaded may be anything.
+    pub(crate) fn flaw(&self, relay: &Relay) -> Option<String> {
+        if let Some(unknown) = self.unknown_agent(relay) {
+            return Some(format!("the relay has no agent {unknown}"));
+        }
+        let names: BTreeSet<&AgentName> = self.idle.iter().map(|(name, _)| name).collect();
+        if names.len() < self.idle.len() {
+            return Some("an agent is at rest twice".to_owned());
+        }
+        if !self.trail.adds_up() || self.model_calls_before > self.model_calls {
+            return Some("the counts do not add up".to_owned());
+        }
+        None
+    }
+
+    fn unknown_agent(&self, relay: &Relay) -> Option<&AgentName> {
         let mut names = std::iter::once(&self.active).chain(self.idle.iter().map(|(name, _)| name));
         names.find(|name| relay.agent(name.as_str()).is_none())
     }

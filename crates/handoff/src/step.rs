@@ -27,6 +27,7 @@
 
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{Message, ModelRequest, ModelResponse, ToolName, ToolUse, Words};
+use sommelier_runtime::tool::Failure;
 use sommelier_runtime::turn::{Misuse, ModelCall, Reserved, ToolCalls};
 use sommelier_runtime::{AgentName, Definition, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
 
@@ -90,6 +91,24 @@ impl Step {
         serde_json::to_string(self)
     }
 
+    /// What cannot be in a step that was made here: what is loaded may be anything.
+    pub(crate) fn flaw(&self, relay: &Relay) -> Option<String> {
+        let run = self.run();
+        if let Some(flaw) = run.flaw(relay) {
+            return Some(flaw);
+        }
+        let is_at_rest = run.idle(run.active.as_str()).is_some();
+        match self {
+            Self::Done(_) if !is_at_rest => Some("the run is done and its agent is not at rest".to_owned()),
+            Self::Done(_) => None,
+            _ if is_at_rest => Some("the agent that has the turn is at rest".to_owned()),
+            Self::HandOff(step) if !arbiter::is_asked_for(relay, run, &step.inner, &step.taken) => {
+                Some("the handoff is not the one that its call asks for".to_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// Gives back memory held for what is to come, for a run that will wait a while.
     pub fn shrink(&mut self) {
         let run = self.run_mut();
@@ -132,13 +151,13 @@ fn lost(run: Box<Run>) -> Step {
 /// The run goes on with what the active agent's turn asks for.
 fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Step {
     match inner {
-        TurnStep::CallModel(inner) if run.model_calls - run.model_calls_before >= relay.max_model_calls() => {
+        TurnStep::CallModel(inner) if run.model_calls.saturating_sub(run.model_calls_before) >= relay.max_model_calls() => {
             run.set_down(inner.set_down());
             let end = RunEnd::BudgetSpent { max_model_calls: relay.max_model_calls() };
             Step::Done(Done { run, end })
         }
         TurnStep::CallModel(inner) => Step::CallModel(CallModel { run, inner }),
-        TurnStep::CallTools(inner) => Step::CallTools(CallTools { run, inner }),
+        TurnStep::CallTools(inner) => CallTools { run, inner }.or_resume(relay, at),
         TurnStep::Reserved(inner) => arbitrate(relay, run, inner, at),
         TurnStep::Done(turn) => {
             let end = end_of(relay, &run, &turn);
@@ -221,6 +240,7 @@ fn unanswered(mut run: Box<Run>, inner: Reserved) -> Step {
 
 /// The model of the active agent is to be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CallModel {
     run: Box<Run>,
     inner: ModelCall,
@@ -256,6 +276,7 @@ impl CallModel {
 
 /// Tools of the active agent are to be run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CallTools {
     run: Box<Run>,
     inner: ToolCalls,
@@ -272,14 +293,27 @@ impl CallTools {
         relay.agent(self.run.active.as_str())
     }
 
-    /// The calls to run, each with its place among the calls of the reply.
+    /// The calls to run, each with its place among the calls of the reply. A call of a tool that is switched
+    /// off is none of them: it gets an error.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
-        self.inner.calls()
+        self.inner.calls().filter(|(_, call)| !self.is_off(call))
+    }
+
+    fn is_off(&self, call: &ToolUse) -> bool {
+        self.run.is_switched_off(&self.run.active, call.name())
+    }
+
+    /// The step, or what follows it when there is nothing to run.
+    fn or_resume(self, relay: &Relay, at: Millis) -> Step {
+        if self.calls().next().is_some() {
+            return Step::CallTools(self);
+        }
+        self.resume(relay, Vec::new(), at).unwrap_or_else(|misuse| Step::CallTools(*misuse.step))
     }
 
     /// What the idempotency keys of these calls begin with: conversation, message, model call.
     pub fn scope(&self) -> String {
-        format!("{}/{}/{}", self.run.conversation, self.run.messages, self.run.model_calls)
+        self.run.reply_id()
     }
 
     /// Takes the outputs, one for each of [`calls`](Self::calls), in their order.
@@ -293,11 +327,20 @@ impl CallTools {
         at: Millis,
     ) -> Result<Step, Misuse<Self>> {
         let Some(agent) = relay.agent(self.run.active.as_str()) else { return Ok(lost(self.run)) };
-        let ran = outputs.len();
-        match self.inner.resume(agent, outputs) {
+        let (expected, found) = (self.calls().count(), outputs.len());
+        if expected != found {
+            return Err(Misuse { expected, found, step: Box::new(self) });
+        }
+        let mut outputs = outputs.into_iter();
+        let all: Vec<ToolOutput> = self
+            .inner
+            .calls()
+            .filter_map(|(_, call)| if self.is_off(call) { Some(switched_off(call)) } else { outputs.next() })
+            .collect();
+        match self.inner.resume(agent, all) {
             Ok(inner) => {
                 self.run.tool_calls =
-                    self.run.tool_calls.saturating_add(u32::try_from(ran).unwrap_or(u32::MAX));
+                    self.run.tool_calls.saturating_add(u32::try_from(found).unwrap_or(u32::MAX));
                 Ok(advance(relay, self.run, inner, at))
             }
             Err(Misuse { expected, found, step }) => {
@@ -308,8 +351,14 @@ impl CallTools {
     }
 }
 
+/// What a model is told that calls a tool which is switched off.
+fn switched_off(call: &ToolUse) -> ToolOutput {
+    ToolOutput::failed(&Failure::new("tool_switched_off", format!("{} is switched off for now", call.name())))
+}
+
 /// A handoff that has passed all guards. Until it is taken the sender has the turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HandOff {
     run: Box<Run>,
     inner: Reserved,
@@ -366,14 +415,16 @@ impl HandOff {
     /// Takes the handoff: the sender's turn is closed, and the receiver has the turn with the package alone.
     ///
     /// Whether the receiver is ready is asked once more, since a tool may have been switched off meanwhile; if
-    /// it is not, the handoff is refused like any other.
+    /// it is not, the handoffs of the reply are ruled on again as things now stand, so that each is told what
+    /// is true of it, and another may be the first that is fit.
     pub fn take(self, relay: &Relay, at: Millis) -> Step {
         let Self { mut run, inner, outputs, taken } = self;
         let Taken { to, package, mut hop } = *taken;
-        hop.at = at;
-        if let Err(refusal) = arbiter::ready(relay, &run, &to) {
-            return refuse(relay, run, inner, outputs, hop, refusal);
+        if arbiter::ready(relay, &run, &to).is_err() {
+            run.trail.forget_refusals_of(&run.reply_id());
+            return arbitrate(relay, run, inner, at);
         }
+        hop.at = at;
         let words = Words::or_dash(package.to_prompt(&run.active));
         match inner.close(outputs) {
             Ok(turn) => run.set_down(turn),
@@ -398,30 +449,9 @@ impl HandOff {
     }
 }
 
-/// A handoff that was ruled fit is refused at the last moment: its call is answered with the refusal instead.
-fn refuse(
-    relay: &Relay,
-    mut run: Box<Run>,
-    inner: Reserved,
-    mut outputs: Vec<ToolOutput>,
-    hop: Hop,
-    refusal: Refusal,
-) -> Step {
-    let place = inner.calls().position(|(_, call)| call.id() == &*hop.call_id);
-    if let Some(output) = place.and_then(|place| outputs.get_mut(place)) {
-        *output = refusal.told();
-    }
-    let at = hop.at;
-    let then = relay.guards().after(refusal.guard());
-    run.trail.record(Hop { outcome: HopOutcome::Refused { refusal: refusal.clone() }, ..hop });
-    match then {
-        OnRefusal::Stop => stop(run, inner, outputs, refusal),
-        OnRefusal::Tell => tell(relay, run, inner, outputs, at),
-    }
-}
-
 /// A run that has ended, with everything in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Done {
     run: Box<Run>,
     end: RunEnd,

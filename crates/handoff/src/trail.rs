@@ -11,6 +11,7 @@ pub type Millis = u64;
 
 /// One handoff that was asked for, taken or not: who, whom, when, what crossed and what stayed behind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Hop {
     /// The id, the same whenever this step is repeated: conversation, message, model call, call.
     pub id: Box<str>,
@@ -56,6 +57,7 @@ impl HopOutcome {
 
 /// All handoffs asked for in a conversation, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Trail {
     hops: Vec<Hop>,
     /// How many hops there were when the user last spoke.
@@ -91,7 +93,7 @@ impl Trail {
 
     /// How many were taken since the user last spoke.
     pub fn count_since_user(&self) -> u32 {
-        self.taken - self.taken_before
+        self.taken.saturating_sub(self.taken_before)
     }
 
     /// The handoffs taken since the user last spoke.
@@ -111,6 +113,21 @@ impl Trail {
             self.taken += 1;
         }
         self.hops.push(hop);
+    }
+
+    /// Forgets the refusals of one reply, which is ruled on again.
+    pub(crate) fn forget_refusals_of(&mut self, reply_id: &str) {
+        let is_of_reply = |hop: &Hop| hop.id.rsplit_once('/').is_some_and(|(reply, _)| reply == reply_id);
+        while self.hops.last().is_some_and(|hop| !hop.outcome.is_taken() && is_of_reply(hop)) {
+            self.hops.pop();
+        }
+    }
+
+    /// Whether the counts are those of the hops: what is loaded may say otherwise.
+    pub(crate) fn adds_up(&self) -> bool {
+        let taken = |hops: &[Hop]| hops.iter().filter(|hop| hop.outcome.is_taken()).count();
+        let before = self.hops.get(..self.before).map(taken);
+        before == usize::try_from(self.taken_before).ok() && Ok(taken(&self.hops)) == usize::try_from(self.taken)
     }
 
     pub(crate) fn user_spoke(&mut self) {
