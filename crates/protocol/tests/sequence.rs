@@ -55,6 +55,21 @@ fn s2_every_call_is_answered_in_the_very_next_message() {
 }
 
 #[test]
+fn s2_only_the_user_can_answer() {
+    finds(
+        r#"[{"role":"user","content":"Quote"},
+            {"role":"assistant","content":[{QUOTE,"id":"a"}]},
+            {"role":"assistant","content":[{"type":"tool_result","tool_use_id":"a"}]},
+            {"role":"user","content":"Well?"}]"#,
+        &[
+            r#"S2 messages.1.content.0: the call "a" has no result in the next message"#,
+            "S11 messages.2: two neighbours have the role assistant",
+            r#"S3 messages.2.content.0: the result for "a" stands in a message of the role assistant"#,
+        ],
+    );
+}
+
+#[test]
 fn s2_tools_that_the_service_runs_are_owed_nothing() {
     finds(
         r#"[{"role":"user","content":"Search"},

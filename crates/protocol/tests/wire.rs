@@ -210,6 +210,14 @@ fn ten_megabytes_of_text_are_one_text() {
     assert_eq!((back.role, back.content), (Role::User, Content::Text(long.into())));
 }
 
+#[test]
+fn each_character_is_counted_as_it_is_written() {
+    for character in '\0'..='\u{2100}' {
+        let message = Message::user(character.to_string());
+        assert_eq!(message.wire_len(), serde_json::to_string(&message).unwrap().len(), "{character:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn the_length_on_the_wire_is_counted_as_it_is_written(

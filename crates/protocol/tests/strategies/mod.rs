@@ -48,7 +48,7 @@ fn object(
             let members: Vec<_> =
                 must.iter().cloned().chain(may).chain(extra.map(|value| ("new", value))).collect();
             (
-                Just(members).prop_shuffle(),
+                prop_oneof![Just(members.clone()), Just(members).prop_shuffle()],
                 prop::sample::select(vec![("{", ":", ",", "}"), ("{ ", " : ", "\n,", " }")]),
             )
                 .prop_map(|(members, (open, colon, comma, close))| {
