@@ -337,6 +337,7 @@ impl ToolResult {
         }
         if is_mute || blocks.len() != found {
             self.layout.add(Self::NAMES, "content");
+            self.layout.review(self.is_error.is_none() && self.layout.has(Self::NAMES, "is_error"));
             self.content = match &*blocks {
                 [ContentBlock::Text(only)] if is_mute => Some(ResultContent::Text(only.text.clone())),
                 [] => Some(ResultContent::Text("".into())),

@@ -48,6 +48,13 @@ impl Layout {
         if name == "type" { slots.insert(0, slot) } else { slots.push(slot) }
     }
 
+    /// Looks again whether the object is in our own form, after a member that was `null` got a value.
+    pub(crate) fn review(&mut self, has_null: bool) {
+        if let Some(slots) = self.0.take() {
+            *self = Self::from_slots(*slots, has_null);
+        }
+    }
+
     /// Whether the member has a place.
     pub(crate) fn has(&self, names: &'static [&'static str], name: &str) -> bool {
         let place = names.iter().position(|known| *known == name);
