@@ -123,6 +123,11 @@ pub fn last_result(request: &ModelRequest<'_>) -> String {
     results.filter_map(ContentBlock::as_tool_result).map(|result| result.words()).next().unwrap_or_default()
 }
 
+/// The first words of the conversation: the user's request, or the package that a receiver was handed.
+pub fn first_words<'a>(request: &'a ModelRequest<'_>) -> &'a str {
+    request.messages.first().and_then(|message| message.texts().next()).unwrap_or_default()
+}
+
 /// The newest words of the user in the request; empty when there are none.
 pub fn last_words<'a>(request: &'a ModelRequest<'_>) -> &'a str {
     let users =

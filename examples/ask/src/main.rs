@@ -1,0 +1,84 @@
+//! Asks the house a question of one's own. Run it with `cargo xtask ask "Quote Focus pro for 3 hours"`.
+//!
+//! The same agents, guards and tools as in lesson 05; the decisions are made by `offline-rules`, which needs no
+//! network. Exit status: 0 answered, 1 ended otherwise, 2 wrong use.
+
+use examples_kit::{Flags, Misuse, RunRow, Trace, install};
+use reservo::{OfflineRules, demo, entry, specialists};
+use sommelier_handoff::RunEnd;
+use sommelier_runner::{Gate, Outcome, Report, Runner};
+use std::error::Error;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+const HELP: &str = "\
+Asks the house a question of your own.
+
+  cargo xtask ask \"TEXT\" [FLAGS]
+
+  --json          one JSON document on stdout
+  --trace HOW     spans to stderr: tree, json or off (default)
+  --approve       approve booking and cancelling, which are denied otherwise
+  --now TIME      what the house's clock shows, such as 2026-11-30T10:00";
+
+fn main() -> ExitCode {
+    let flags = Flags::parse(std::env::args_os().skip(1), &["json", "trace", "approve", "now"]);
+    let answered = flags.map_err(Box::from).and_then(|flags| {
+        if flags.help {
+            println!("{HELP}");
+            return Ok(true);
+        }
+        ask(&flags)
+    });
+    match answered {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("ask: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Asks, prints, and tells whether there was an answer.
+fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
+    let [text] = flags.words.as_slice() else {
+        let found = flags.words.len();
+        return Err(Misuse(format!("one text is wanted, found {found}; put it in quotes")).into());
+    };
+    let mut house = demo();
+    if let Some(now) = &flags.now {
+        house.now = now.parse()?;
+    }
+    let relay = specialists::relay(&Arc::new(house), entry(text)).build()?;
+    let gate = if flags.approve {
+        Gate::approve_all()
+    } else {
+        Gate::deny_all("ask approves nothing without --approve")
+    };
+    let metrics = install(flags.trace);
+    let Outcome::Ended(report) = Runner::new(OfflineRules).gate(gate).run(&relay, text)? else {
+        return Err("the run waits for somebody, and nobody can answer here".into());
+    };
+    if flags.json {
+        println!("{}", serde_json::to_string_pretty(&RunRow::of(&report, OfflineRules::NAME))?);
+    } else {
+        println!("{}", told(&report));
+        if flags.trace != Trace::Off {
+            eprintln!("\n{}", metrics.report());
+        }
+    }
+    Ok(*report.end() == RunEnd::Answered)
+}
+
+fn told(report: &Report) -> String {
+    let mut text = match report.answer() {
+        "" => format!("No answer: the run ended as {}.", report.end().as_str()),
+        answer => answer.to_owned(),
+    };
+    text.push_str(&format!("\n\n{} answered, decisions by {}", report.last_agent(), OfflineRules::NAME));
+    for hop in report.hops() {
+        text.push_str(&format!("\n{} → {} with {} bytes", hop.from, hop.to, hop.package_bytes));
+    }
+    text
+}
