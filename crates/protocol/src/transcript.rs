@@ -20,7 +20,6 @@
 //! Each state saves itself as its list of messages; loading checks the list once.
 
 use serde::{Deserialize, Serialize, Serializer};
-use std::collections::BTreeSet;
 
 use crate::sequence::{self, Rule, Violation};
 use crate::{Content, ContentBlock, Message, Role, ToolName, ToolResult, ToolUse, ToolUseId};
@@ -62,7 +61,24 @@ struct Log {
     /// Bytes of all messages as compact JSON, without the list's brackets and commas.
     bytes: usize,
     /// Fingerprints of the ids of all calls. Two ids with one fingerprint cost the later one its name.
-    ids: BTreeSet<u64>,
+    ids: Ids,
+}
+
+/// A set of few numbers, as a sorted list: a run that waits holds little more than the numbers.
+#[derive(Clone, Debug, Default)]
+struct Ids(Vec<u64>);
+
+impl Ids {
+    /// Adds a number; whether it is new.
+    fn insert(&mut self, id: u64) -> bool {
+        match self.0.binary_search(&id) {
+            Ok(_) => false,
+            Err(place) => {
+                self.0.insert(place, id);
+                true
+            }
+        }
+    }
 }
 
 impl Log {
@@ -113,7 +129,7 @@ impl Log {
         if ToolUseId::is_legal(call.id()) && self.ids.insert(fingerprint(call.id())) {
             return;
         }
-        let taken = self.ids.len();
+        let taken = self.ids.0.len();
         let free = (taken..).map(|n| format!("call_{n}")).find(|id| self.ids.insert(fingerprint(id)));
         call.set_id(free.unwrap_or_default().into());
     }
@@ -124,6 +140,7 @@ impl Log {
 
     fn shrink(&mut self) {
         self.messages.shrink_to_fit();
+        self.ids.0.shrink_to_fit();
     }
 
     /// Reads a saved list: `ending` completes it to a request, which must break no rule.
@@ -145,9 +162,11 @@ impl Log {
         messages.truncate(saved);
         let mut log = Self::default();
         for message in messages {
-            log.ids.extend(message.tool_uses().map(|call| fingerprint(call.id())));
+            log.ids.0.extend(message.tool_uses().map(|call| fingerprint(call.id())));
             log.push(message);
         }
+        log.ids.0.sort_unstable();
+        log.ids.0.dedup();
         Ok(log)
     }
 }
@@ -299,6 +318,9 @@ pub struct Called {
 /// The name under which a call is kept whose own name no tool can have.
 pub const UNREADABLE_NAME: &str = "unreadable_tool_name";
 
+/// The calls of one reply that are kept. No model makes so many; a hostile one makes no more work than these.
+pub const MOST_CALLS: usize = 1024;
+
 impl Asking {
     /// Opens a conversation with the user's words.
     ///
@@ -324,7 +346,14 @@ impl Asking {
     /// Takes the model's reply.
     pub fn replied(mut self, content: Vec<ContentBlock>) -> Reply {
         let mut content = content;
-        content.retain(may_be_sent_back);
+        let mut room = MOST_CALLS;
+        content.retain(|block| {
+            let is_call = matches!(block, ContentBlock::ToolUse(_));
+            let fits = !is_call || room > 0;
+            room -= usize::from(is_call && fits);
+            fits && may_be_sent_back(block)
+        });
+        content.shrink_to_fit();
         if content.iter().all(|block| matches!(block, ContentBlock::Other(block) if block.is_thinking())) {
             return Reply::Empty(self);
         }

@@ -64,10 +64,10 @@ struct Progress {
     steps: u32,
     /// Replies of the whole conversation.
     replies: u32,
-    empty: u32,
-    pauses: u32,
+    empty: u16,
+    pauses: u16,
     /// How often in a row the same calls brought the same results, and their fingerprint.
-    repeats: u32,
+    repeats: u16,
     last: u64,
     input_tokens: u64,
     output_tokens: u64,
@@ -224,7 +224,7 @@ fn said(mut progress: Box<Progress>, resting: Resting, stop: StopReason, agent: 
     if stop == StopReason::PauseTurn {
         progress.pauses = progress.pauses.saturating_add(1);
         progress.empty = 0;
-        if progress.pauses > agent.limits().pauses {
+        if u32::from(progress.pauses) > agent.limits().pauses {
             return rest(progress, Rest::paused(resting), TurnEnd::NoProgress { why: Standstill::Paused });
         }
         let asking = resting.go_on().unwrap_or_else(|resting| resting.say(Words::or_dash(GO_ON)));
@@ -242,7 +242,7 @@ fn said(mut progress: Box<Progress>, resting: Resting, stop: StopReason, agent: 
 /// Asks once more after a reply with nothing in it, a few times.
 fn ask_again(mut progress: Box<Progress>, silence: Rest, agent: &Definition) -> TurnStep {
     progress.empty = progress.empty.saturating_add(1);
-    if progress.empty >= agent.limits().empty_replies {
+    if u32::from(progress.empty) >= agent.limits().empty_replies {
         return rest(progress, silence, TurnEnd::NoProgress { why: Standstill::Empty });
     }
     next(progress, silence.say(Words::or_dash(EMPTY_REPLY)), agent)
@@ -357,7 +357,7 @@ fn answered(mut progress: Box<Progress>, owing: Owing, plans: Vec<Plan>, agent: 
     progress.repeats = if print == progress.last { progress.repeats.saturating_add(1) } else { 1 };
     progress.last = print;
     let asking = answer(owing, plans);
-    if progress.repeats >= agent.limits().repeats {
+    if u32::from(progress.repeats) >= agent.limits().repeats {
         return rest(progress, Rest::Asking(asking), TurnEnd::NoProgress { why: Standstill::Repeating });
     }
     next(progress, asking, agent)
