@@ -3,8 +3,11 @@
 //! It knows rooms, plans, prices, opening hours, bookings, refunds and the six policy documents, and it can read a
 //! request written by a person. All money is whole euro cents, all times are civil times without a zone.
 //!
+//! In three places the house meets the agents: [`tools`] are its functions as tools, [`specialists`] are the three who
+//! use them, [`OfflineRules`] decides for them where there is no network. Nothing else here knows what a model is.
+//!
 //! It does not know what time it is (`now` is given to it), where bookings are kept ([`Bookings`] is a trait), or who
-//! asks. It has no clock, no randomness, no environment, and no idea of how an answer is phrased.
+//! asks. It has no clock, no randomness and no environment, and only [`OfflineRules`] phrases an answer.
 //!
 //! ```text
 //!  text ──read──▶ Reading (questions with their slots) ──entry──▶ which desk
@@ -34,12 +37,15 @@ mod hours;
 mod house;
 mod money;
 mod nearest;
+mod offline;
 mod plan;
 pub mod policy;
 pub mod price;
 pub mod reader;
 mod room;
 pub mod search;
+pub mod specialists;
+pub mod tools;
 mod words;
 
 pub use booking::{Booking, BookingId, Bookings, MemoryBookings};
@@ -49,8 +55,10 @@ pub use error::{Fault, ReservoError};
 pub use hours::Hours;
 pub use house::Reservo;
 pub use money::Cents;
+pub use offline::OfflineRules;
 pub use plan::Plan;
 pub use policy::PolicyLibrary;
 pub use price::PriceList;
 pub use reader::read;
 pub use room::Room;
+pub use specialists::{SPECIALISTS, Specialist};

@@ -1,0 +1,204 @@
+//! What is next, at whatever desk the model sits.
+
+use super::handoff::{self, Findings, Rest, quote_line};
+use super::phrase::{printable, quoted};
+use super::policy::{self, Question};
+use super::seen::Seen;
+use super::{Call, Move, Price, Progress, Told, booking, pricing};
+use crate::Entry;
+use crate::reader::{Courtesy, Intent, Part, Why};
+
+/// Stretches that could not be read, as many as are quoted.
+const MOST_QUOTED: usize = 3;
+
+pub(super) fn next(seen: &Seen<'_>) -> Move {
+    let reading = seen.reading();
+    let mut work = Work::default();
+    let known = seen.package.as_ref().map(handoff::prices).unwrap_or_default();
+    for part in &reading.parts {
+        work.take(part, &known, seen);
+    }
+    if !work.looks.is_empty() {
+        return Move::Call(work.looks);
+    }
+    if let Some(act) = work.act {
+        return Move::Call(vec![act]);
+    }
+    work.finish(&reading.parts, known, seen)
+}
+
+/// What a reading comes to, as things stand.
+#[derive(Default)]
+struct Work {
+    looks: Vec<Call>,
+    /// The first call with an effect.
+    act: Option<Call>,
+    /// What is settled, by the place of its part in the text.
+    told: Vec<(usize, Told)>,
+    rest: Rest,
+    asked: Vec<Question>,
+    unread: usize,
+    greeted: Option<Courtesy>,
+    place: usize,
+}
+
+impl Work {
+    fn take(&mut self, part: &Part, known: &[Price], seen: &Seen<'_>) {
+        let own = |desk: Entry| seen.desks.contains(&desk);
+        let words = part.span.of(&seen.words);
+        match &part.intent {
+            Intent::Quote(request) if own(Entry::Booking) => self.progress(booking::quote(request, seen)),
+            Intent::Book(request) if own(Entry::Booking) => self.progress(booking::book(request, seen)),
+            Intent::Cancel { booking, condition } if own(Entry::Booking) => {
+                self.progress(booking::cancel(booking, condition, seen));
+            }
+            Intent::Quote(_) | Intent::Book(_) | Intent::Cancel { .. } => {
+                let order = printable(words);
+                if !self.rest.orders.contains(&order) {
+                    self.rest.orders.push(order);
+                }
+            }
+            Intent::Compare(compare) => match pricing::wanted(compare) {
+                Err(unclear) => self.progress(Progress::Told(Told::say(unclear))),
+                Ok(mut wanted) => {
+                    if let Some(package) = &seen.package {
+                        wanted.settle(package);
+                    }
+                    if own(Entry::Pricing) {
+                        self.progress(pricing::compare(&wanted, seen));
+                    } else if !self.rest.comparisons.contains(&wanted) {
+                        self.rest.comparisons.push(wanted);
+                    }
+                }
+            },
+            Intent::Policy { topic, .. } => {
+                let question = Question::on(*topic, words);
+                let is_new = !self.asked.contains(&question);
+                if is_new {
+                    self.asked.push(question.clone());
+                }
+                if is_new && own(Entry::Policy) {
+                    self.progress(policy::answer(&question, known, seen));
+                } else if is_new {
+                    self.rest.questions.push(question);
+                }
+            }
+            Intent::Courtesy(courtesy) => self.greeted = Some(*courtesy),
+            Intent::Unreadable(why) => self.unreadable(*why, words),
+        }
+        self.place += 1;
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        match progress {
+            Progress::Call(call) if call.has_effect => {
+                self.act.get_or_insert(call);
+            }
+            Progress::Call(call) => {
+                if !self.looks.contains(&call) {
+                    self.looks.push(call);
+                }
+            }
+            Progress::Told(told) => self.told.push((self.place, told)),
+        }
+    }
+
+    fn unreadable(&mut self, why: Why, words: &str) {
+        let words = quoted(words);
+        let text = match why {
+            Why::OrderToIgnore => format!("I do not follow {words}: my rules stay as they are."),
+            Why::EveryBooking => {
+                format!("Nothing was cancelled for {words}: I cancel only a booking that is named by its id.")
+            }
+            Why::Negated => format!("I left undone what you do not want: {words}."),
+            Why::NotOffered => format!("That is not offered here: {words}."),
+            Why::TooMany => {
+                format!("That is more than I take in at once; I left out everything from {words} on.")
+            }
+            Why::NoRequest => {
+                self.unread += 1;
+                match self.unread {
+                    ..=MOST_QUOTED => format!("I could not read this as a request: {words}."),
+                    _ if self.unread == MOST_QUOTED + 1 => "There is more that I could not read.".to_owned(),
+                    _ => return,
+                }
+            }
+        };
+        self.told.push((self.place, Told::say(text)));
+    }
+
+    /// Hands over what is left, or answers.
+    fn finish(mut self, parts: &[Part], known: Vec<Price>, seen: &Seen<'_>) -> Move {
+        for (_, told) in &self.told {
+            if let Some(wanted) = told.alternative.clone().filter(|_| !seen.desks.contains(&Entry::Pricing)) {
+                self.rest.comparisons.push(wanted);
+            }
+        }
+        let mut lines: Vec<String> = seen
+            .package
+            .iter()
+            .flat_map(|package| package.completed_steps())
+            .map(|step| printable(step))
+            .collect();
+        let told_prices = known.iter().filter(|price| {
+            let amount = price.total_cents.to_string();
+            !lines.iter().any(|line| line.contains(&amount))
+        });
+        let told_prices: Vec<String> = told_prices.map(quote_line).collect();
+        lines.extend(told_prices);
+        lines.extend(self.told.iter().map(|(_, told)| told.text.clone()));
+        if let Some(to) = self.rest.next_desk(&seen.receivers).filter(|_| !seen.was_refused()) {
+            let every = self.prices(known);
+            let priced = every.len();
+            let prices = self.meant(parts).map_or(every, |price| vec![price]);
+            let findings = Findings { told: lines.clone(), prices, priced };
+            if let Some(call) = handoff::call(to, &self.rest, &findings) {
+                return Move::Call(vec![call]);
+            }
+        }
+        let left = self.rest.task();
+        if !left.is_empty() {
+            lines.push(format!("I could not pass on what is not my trade: {}.", quoted(&left)));
+        }
+        if lines.is_empty() {
+            lines.push(self.pleasantry().to_owned());
+        }
+        Move::Say(printable(&lines.join("\n")))
+    }
+
+    /// The price of the one part that every question about the rules speaks about.
+    fn meant(&self, parts: &[Part]) -> Option<Price> {
+        let mut spoken_of = parts
+            .iter()
+            .filter(|part| matches!(part.intent, Intent::Policy { .. }))
+            .map(|part| part.refers_to);
+        let place = spoken_of.next()??;
+        let same = spoken_of.all(|other| other == Some(place));
+        let told = self.told.iter().find(|(at, _)| same && *at == place);
+        told.and_then(|(_, told)| told.price.clone())
+    }
+
+    /// Every price that is known.
+    fn prices(&self, known: Vec<Price>) -> Vec<Price> {
+        let mut prices = known;
+        for price in self.told.iter().filter_map(|(_, told)| told.price.clone()) {
+            if !prices.contains(&price) {
+                prices.push(price);
+            }
+        }
+        prices
+    }
+
+    fn pleasantry(&self) -> &'static str {
+        match self.greeted {
+            Some(Courtesy::Thanks) => "You are welcome.",
+            Some(Courtesy::Farewell) => "Goodbye, and see you soon.",
+            Some(Courtesy::Greeting) => {
+                "Hello! I quote, book and cancel rooms, compare prices, and answer questions about the rules."
+            }
+            None => {
+                "I could not read a request in that. I quote, book and cancel rooms, compare prices, and answer questions about the rules."
+            }
+        }
+    }
+}
