@@ -5,7 +5,7 @@
 //! key twice or hold any number, and none of that may hide a message. So it is scanned in one pass without
 //! recursion instead of being read.
 
-use sommelier_protocol::RawJson;
+use serde_json::value::RawValue;
 
 use crate::{Fields, Json};
 
@@ -43,7 +43,7 @@ fn is_told_in(text: &str, quoted: usize) -> bool {
     if quoted >= QUOTED || !text.contains(['{', '"']) {
         return false;
     }
-    let values = serde_json::Deserializer::from_str(text).into_iter::<RawJson>();
+    let values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     values.map_while(Result::ok).any(|json| holds_message(json.get(), quoted))
 }
 

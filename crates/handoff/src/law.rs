@@ -57,10 +57,7 @@ pub(crate) fn read_member(
 }
 
 /// Reads the JSON of a value, which stands at `path`.
-pub(crate) fn read_value(
-    value: &(impl Serialize + ?Sized),
-    path: Vec<String>,
-) -> Result<Json, PackageError> {
+pub(crate) fn read_value(value: &(impl Serialize + ?Sized), path: Vec<String>) -> Result<Json, PackageError> {
     match RawJson::of(value) {
         Ok(json) => read_at(json.get(), path),
         Err(error) => Err(PackageError::NotJson { path: path.join("."), detail: error.to_string() }),
@@ -75,6 +72,39 @@ fn read_at(text: &str, path: Vec<String>) -> Result<Json, PackageError> {
     // One pass over the whole text first, without recursion: what follows reads parts that are JSON.
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| reader.not_json(&error))?;
     reader.value(raw.get())
+}
+
+/// The arguments of a call: the text of the member `apart`, which is no part of the package, and the others,
+/// read under the law.
+pub(crate) struct Arguments {
+    pub(crate) apart: Option<Result<Box<str>, PackageError>>,
+    pub(crate) others: Result<Fields, PackageError>,
+}
+
+/// Reads the arguments of a call. One member is known whatever is wrong with the others.
+pub(crate) fn read_arguments(text: &str, apart: &str) -> Result<Arguments, PackageError> {
+    if text.len() > INPUT_BYTES {
+        return Err(PackageError::InputTooLarge { bytes: text.len(), most: INPUT_BYTES });
+    }
+    let mut reader = Reader { nodes: 1, path: Vec::new() };
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| reader.not_json(&error))?;
+    let members: Members<'_> = parts(raw.get()).map_err(|error| reader.not_json(&error))?;
+    let (mine, others): (Vec<_>, Vec<_>) = members.0.into_iter().partition(|(key, _)| key == apart);
+    let apart = match &mine[..] {
+        [] => None,
+        [(_, raw)] => Some(text_of(raw.get(), apart)),
+        _ => return Err(PackageError::DuplicateKey { path: apart.to_owned() }),
+    };
+    Ok(Arguments { apart, others: reader.fields(others) })
+}
+
+fn text_of(json: &str, path: &str) -> Result<Box<str>, PackageError> {
+    let reader = Reader { nodes: 0, path: vec![path.to_owned()] };
+    if json.starts_with('"') {
+        return serde_json::from_str(json).map_err(|error| reader.not_json(&error));
+    }
+    let found = read_at(json, reader.path)?.kind().to_owned();
+    Err(PackageError::WrongType { path: path.to_owned(), expected: "a string".to_owned(), found })
 }
 
 struct Reader {
@@ -103,11 +133,15 @@ impl Reader {
     fn object(&mut self, text: &str) -> Result<Fields, PackageError> {
         self.check_depth()?;
         let members: Members<'_> = parts(text).map_err(|error| self.not_json(&error))?;
-        if members.0.len() > KEYS {
-            return Err(PackageError::TooManyKeys { path: self.path(), found: members.0.len(), most: KEYS });
+        self.fields(members.0)
+    }
+
+    fn fields(&mut self, members: Vec<(String, &RawValue)>) -> Result<Fields, PackageError> {
+        if members.len() > KEYS {
+            return Err(PackageError::TooManyKeys { path: self.path(), found: members.len(), most: KEYS });
         }
         let mut fields = Fields::default();
-        for (key, value) in members.0 {
+        for (key, value) in members {
             if !is_key(&key) {
                 return Err(PackageError::IllegalKey { path: self.path(), found: shortened(&key) });
             }

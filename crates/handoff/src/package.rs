@@ -90,14 +90,21 @@ impl HandoffPackage {
     /// # Errors
     /// Everything that is wrong with it; the law stops at the first breach, types and members are all told.
     pub fn read(text: &str) -> Result<Self, Vec<PackageError>> {
-        let package = match law::read(text).map_err(|error| vec![error])? {
-            Json::Object(fields) => Self::from_fields(fields)?,
-            other => return Err(vec![wrong_type("package", "an object", &other)]),
-        };
+        match law::read(text).map_err(|error| vec![error])? {
+            Json::Object(fields) => Self::from_fields(fields)?.within_law(text.len()),
+            other => Err(vec![wrong_type("package", "an object", &other)]),
+        }
+    }
+
+    /// The package, if it is not larger than the law allows; what it was read from had `came` bytes.
+    pub(crate) fn within_law(self, came: usize) -> Result<Self, Vec<PackageError>> {
         // Written compactly a package is never longer than it came.
-        match package.beyond_law().filter(|_| text.len() > law::PACKAGE_BYTES) {
+        if came <= law::PACKAGE_BYTES {
+            return Ok(self);
+        }
+        match self.beyond_law() {
             Some(error) => Err(vec![error]),
-            None => Ok(package),
+            None => Ok(self),
         }
     }
 
@@ -252,7 +259,8 @@ impl HandoffPackage {
     }
 
     pub(crate) fn depth(&self) -> usize {
-        self.context.depth().max(self.artifacts.depth()).max(1) + 1
+        // The package itself, and a section in it.
+        2 + self.context.depth().max(self.artifacts.depth())
     }
 
     /// Where the package holds a message: see [`history`].

@@ -2,7 +2,8 @@
 
 use sommelier_protocol::{RawJson, ToolDefinition, ToolName, ToolUse};
 
-use crate::{Fields, HandoffPackage, Json, PackageError, law};
+use crate::law::{self, Arguments};
+use crate::{HandoffPackage, PackageError};
 
 /// The name of the pseudo-tool: the model calls it like any tool, and the relay takes the call as the wish
 /// to hand over the turn.
@@ -43,37 +44,24 @@ pub(crate) struct Wish {
 
 impl Wish {
     pub(crate) fn read(call: &ToolUse) -> Self {
-        match fields(call) {
-            Ok(mut fields) => {
-                let specialist = match fields.take("specialist") {
-                    Some(Json::String(name)) => Ok(name.into()),
-                    Some(other) => Err(PackageError::WrongType {
-                        path: "specialist".to_owned(),
-                        expected: "a string".to_owned(),
-                        found: other.kind().to_owned(),
-                    }),
-                    None => Err(PackageError::Missing { field: "specialist".to_owned() }),
-                };
-                Self { specialist, package: HandoffPackage::from_fields(fields) }
+        match arguments(call) {
+            Ok(Arguments { apart, others }) => {
+                let missing = || Err(PackageError::Missing { field: "specialist".to_owned() });
+                let package = others.map_err(|error| vec![error]).and_then(HandoffPackage::from_fields);
+                let package = package.and_then(|package| package.within_law(call.input().get().len()));
+                Self { specialist: apart.map_or_else(missing, |name| name.map(Into::into)), package }
             }
             Err(error) => Self { specialist: Err(error.clone()), package: Err(vec![error]) },
         }
     }
 }
 
-fn fields(call: &ToolUse) -> Result<Fields, PackageError> {
+fn arguments(call: &ToolUse) -> Result<Arguments, PackageError> {
     if let Some(text) = call.broken_input() {
         // An input that was too large to be kept has left a note with its size, so what came is told too.
         let detail =
             format!("{}; it begins {:?}", sommelier_runtime::tool::broken(&text), law::shortened(&text));
         return Err(PackageError::NotJson { path: String::new(), detail });
     }
-    match law::read(call.input().get())? {
-        Json::Object(fields) => Ok(fields),
-        other => Err(PackageError::WrongType {
-            path: "arguments".to_owned(),
-            expected: "an object".to_owned(),
-            found: other.kind().to_owned(),
-        }),
-    }
+    law::read_arguments(call.input().get(), "specialist")
 }

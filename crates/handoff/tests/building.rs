@@ -1,0 +1,229 @@
+//! What a relay's description may not be, told all at once before anything runs.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod harness;
+
+use harness::{agent, name, names, team, tool_name};
+use sommelier_handoff::{
+    Agent, BuildError, EntryPolicy, Guards, HANDOFF_TO_SPECIALIST, PackagePolicy, Relay, RelayBuilder, Route,
+    StartError, law,
+};
+use sommelier_protocol::{BlankText, RawJson, ToolDefinition};
+use sommelier_runtime::tool::CallContext;
+use sommelier_runtime::{AgentName, DefinitionError, Tool};
+
+#[track_caller]
+fn check(builder: RelayBuilder, expected: &[BuildError]) {
+    assert_eq!(builder.build().unwrap_err().0, expected);
+}
+
+fn illegal(written: &str) -> BuildError {
+    BuildError::Agent(DefinitionError::Name(AgentName::new(written).unwrap_err()))
+}
+
+fn s(text: &str) -> String {
+    text.to_owned()
+}
+
+#[test]
+fn a_relay_wants_an_entry() {
+    check(Relay::builder(), &[BuildError::NoEntry]);
+    check(Relay::builder().agent(agent("a")), &[BuildError::NoEntry]);
+    check(Relay::builder().agent(agent("a")).entry("b"), &[BuildError::UnknownEntry { name: s("b") }]);
+    let two = Relay::builder().agent(agent("a")).agent(agent("b")).entry("a").entry("b").build().unwrap();
+    assert_eq!(two.entry(), &name("a"));
+}
+
+/// C55, C53, R15: an illegal name is told when the relay is built, with the rule that it breaks; what people
+/// read is the label, in any script.
+#[test]
+fn illegal_names_are_told_at_build() {
+    let long = "x".repeat(70);
+    for written in ["", &long, "9x", "user", "Policy_agent", "policy agent", "退款", "доставка", "حجز"]
+    {
+        check(Relay::builder().agent(agent(written)).entry(written), &[illegal(written)]);
+    }
+    assert_eq!(
+        illegal("9x").to_string(),
+        "\"9x\" is no agent name: a lower-case letter, then up to 63 of a-z, 0-9 and _"
+    );
+    assert_eq!(
+        illegal("user").to_string(),
+        "\"user\" is no agent name: a reserved word that means someone else"
+    );
+    let labels = [("refunds", "退款"), ("delivery", "доставка"), ("booking", "حجز")];
+    let builder = labels
+        .iter()
+        .fold(Relay::builder(), |relay, (name, label)| relay.agent(agent(name).label(*label)).entry(*name));
+    let relay = builder.build().unwrap();
+    let found: Vec<(&str, &str)> =
+        relay.agents().map(|agent| (agent.name().as_str(), agent.label())).collect();
+    assert_eq!(found, [("booking", "حجز"), ("delivery", "доставка"), ("refunds", "退款")]);
+}
+
+/// C52: names that would fall together are told, both of them.
+#[test]
+fn names_that_fall_together_are_told() {
+    let builder = Relay::builder()
+        .agent(agent("FAQ agent"))
+        .agent(agent("faq-agent"))
+        .entry("FAQ agent")
+        .entry("faq-agent");
+    check(builder, &[illegal("FAQ agent"), illegal("faq-agent")]);
+    let builder = Relay::builder().agent(agent("faq_agent")).agent(agent("faq_agent")).entry("faq_agent");
+    check(builder, &[BuildError::DuplicateAgent { name: s("faq_agent") }]);
+}
+
+#[test]
+fn routes_lead_from_an_agent_to_another() {
+    check(team("a -> b").route("a", "a"), &[BuildError::SelfRoute { agent: s("a") }]);
+    check(team("a -> b").route("a", "b"), &[BuildError::DuplicateRoute { from: s("a"), to: s("b") }]);
+    let lost = |from: &str, to: &str, missing: &str| BuildError::RouteToNowhere {
+        from: s(from),
+        to: s(to),
+        missing: s(missing),
+    };
+    check(team("a -> b").route("a", "c"), &[lost("a", "c", "c")]);
+    check(team("a -> b").route("x", "y"), &[lost("x", "y", "x"), lost("x", "y", "y")]);
+    assert_eq!(lost("x", "y", "x").to_string(), "the route x -> y begins at an agent that is not there");
+    assert_eq!(lost("x", "y", "y").to_string(), "the route x -> y ends at an agent that is not there");
+}
+
+#[test]
+fn an_agent_that_no_route_reaches_is_told() {
+    check(team("a -> b, c -> b"), &[BuildError::Unreachable { agent: s("c") }]);
+    assert!(team("a -> b, c -> b").entry("c").build().is_ok());
+    assert!(team("a -> b, b -> c, c -> a").build().is_ok());
+}
+
+/// R18: what a route requires is looked for at build.
+#[test]
+fn a_receiver_without_a_required_tool_is_told() {
+    let builder = Relay::builder().agent(agent("a")).agent(agent("b")).entry("a");
+    let builder =
+        builder.route_with(Route::new("a", "b").requires(["look", "search_docs"]).requires(["not a name"]));
+    let missing = |tool: &str| BuildError::MissingTool { from: s("a"), to: s("b"), tool: s(tool) };
+    check(builder.clone(), &[missing("search_docs"), missing("not a name")]);
+    assert_eq!(
+        missing("search_docs").to_string(),
+        "the route a -> b requires the tool \"search_docs\", which b does not have"
+    );
+}
+
+/// The package law: an edge may raise its caps up to it, and no further.
+#[test]
+fn a_cap_beyond_the_law_is_told() {
+    let with = |policy: PackagePolicy| {
+        Relay::builder()
+            .agent(agent("a"))
+            .agent(agent("b"))
+            .entry("a")
+            .route_with(Route::new("a", "b").policy(policy))
+    };
+    let mut policy = PackagePolicy::minimal().package_bytes(law::PACKAGE_BYTES);
+    (policy.task_bytes, policy.context_keys, policy.depth) = (law::STRING_BYTES, law::KEYS, law::DEPTH);
+    assert!(with(policy.clone()).build().is_ok());
+    let beyond = |cap: &str| BuildError::BeyondLaw { from: s("a"), to: s("b"), cap: s(cap) };
+    policy = policy.package_bytes(law::PACKAGE_BYTES + 1);
+    (policy.task_bytes, policy.context_keys, policy.depth) =
+        (law::STRING_BYTES + 1, law::KEYS + 1, law::DEPTH + 1);
+    check(
+        with(policy),
+        &[
+            beyond("task_bytes 16385, at most 16384"),
+            beyond("context_keys 257, at most 256"),
+            beyond("package_bytes 65537, at most 65536"),
+            beyond("depth 17, at most 16"),
+        ],
+    );
+}
+
+/// C59: what is reserved cannot be given twice, and building twice gives the same tools.
+#[test]
+fn the_pseudo_tool_is_given_once() {
+    let names_of = |relay: &Relay| -> Vec<String> {
+        relay.agents().flat_map(|agent| agent.definitions()).map(|tool| tool.name.to_string()).collect()
+    };
+    let builder = team("a -> b, b -> a");
+    let (first, second) = (builder.clone().build().unwrap(), builder.build().unwrap());
+    assert_eq!(
+        names_of(&first),
+        ["fail", HANDOFF_TO_SPECIALIST, "look", "fail", HANDOFF_TO_SPECIALIST, "look"]
+    );
+    assert_eq!(names_of(&first), names_of(&second));
+
+    let twice = BuildError::Agent(DefinitionError::DuplicateTool {
+        agent: name("a"),
+        tool: tool_name(HANDOFF_TO_SPECIALIST),
+    });
+    let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap();
+    let wrapped = agent("a").reserve(ToolDefinition::new(tool_name(HANDOFF_TO_SPECIALIST), "Mine.", schema));
+    check(
+        Relay::builder().agent(wrapped).agent(agent("b")).entry("a").route("a", "b"),
+        std::slice::from_ref(&twice),
+    );
+    let own = Tool::new(HANDOFF_TO_SPECIALIST, "Mine.", |_: harness::Nothing, _: &CallContext<'_>| {
+        Ok::<_, sommelier_runtime::tool::Failure>(1)
+    });
+    check(
+        Relay::builder().agent(agent("a").tools([own])).agent(agent("b")).entry("a").route("a", "b"),
+        &[twice],
+    );
+}
+
+/// Everything that is wrong is told at once, in one order.
+#[test]
+fn all_errors_are_told_together() {
+    let mut policy = PackagePolicy::minimal();
+    policy.depth = 99;
+    let builder = Relay::builder()
+        .agent(agent("a"))
+        .agent(agent("a"))
+        .agent(agent("b"))
+        .agent(Agent::new("Not a name", ""))
+        .agent(agent("lonely"))
+        .entry("a")
+        .route("a", "a")
+        .route("a", "gone")
+        .route_with(Route::new("a", "b").requires(["search_docs"]).policy(policy));
+    let errors = builder.build().unwrap_err();
+    assert_eq!(
+        errors.0,
+        [
+            illegal("Not a name"),
+            BuildError::DuplicateAgent { name: s("a") },
+            BuildError::SelfRoute { agent: s("a") },
+            BuildError::RouteToNowhere { from: s("a"), to: s("gone"), missing: s("gone") },
+            BuildError::Unreachable { agent: s("Not a name") },
+            BuildError::Unreachable { agent: s("lonely") },
+            BuildError::MissingTool { from: s("a"), to: s("b"), tool: s("search_docs") },
+            BuildError::BeyondLaw { from: s("a"), to: s("b"), cap: s("depth 99, at most 16") },
+        ]
+    );
+    let told: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+    assert_eq!(errors.to_string(), told.join("; "));
+}
+
+#[test]
+fn a_built_relay_says_what_it_is() {
+    let relay = team("a -> b, b -> a").entry_policy(EntryPolicy::Entry).max_model_calls(7).build().unwrap();
+    let routes: Vec<(&str, &str)> = relay.routes().map(|route| (route.from(), route.to())).collect();
+    assert_eq!(routes, [("a", "b"), ("b", "a")]);
+    assert_eq!(
+        (relay.entry(), relay.entry_policy(), relay.max_model_calls()),
+        (&name("a"), EntryPolicy::Entry, 7)
+    );
+    assert_eq!(relay.guards(), &Guards::default());
+    assert!(relay.agent("c").is_none());
+}
+
+#[test]
+fn a_conversation_begins_with_words_at_an_agent_that_is_there() {
+    let relay = team("a -> b").build().unwrap();
+    assert_eq!(relay.start("conv", " \n"), Err(BlankText));
+    assert_eq!(relay.start_at("b", "conv", ""), Err(StartError::Blank(BlankText)));
+    let unknown = StartError::UnknownAgent { name: s("c"), known: names(&["a", "b"]) };
+    assert_eq!(relay.start_at("c", "conv", "hello"), Err(unknown));
+    assert_eq!(relay.start_at("b", "conv", "hello").unwrap().run().active(), &name("b"));
+}

@@ -1,0 +1,433 @@
+//! Drives a conversation through its steps, writes down what was asked, and checks on the way what must hold
+//! in every run: each request is legal, each call is answered once, each step survives JSON, and the counts
+//! are those of what happened.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+#![allow(dead_code, reason = "each test file uses its own part of the harness")]
+
+use sommelier_handoff::{
+    Agent, AgentName, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome, PackageError, Refusal,
+    Relay, RelayBuilder, Route, Run, RunEnd, Step,
+};
+use sommelier_protocol::{
+    ContentBlock, Message, ModelRequest, ModelResponse, System, ToolName, Words, sequence,
+};
+use sommelier_runtime::tool::{CallContext, Failure, dispatch};
+use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
+use std::collections::BTreeMap;
+
+tool_args! {
+    /// What to look up.
+    pub(crate) struct Look {
+        /// The word.
+        pub(crate) word: String,
+    }
+}
+
+tool_args! {
+    /// Nothing is asked for.
+    pub(crate) struct Nothing {}
+}
+
+/// The tools that every agent of a [`team`] has: `look`, which finds what is asked for, and `fail`.
+pub(crate) fn tools() -> [Tool; 2] {
+    [
+        Tool::new("look", "Looks a word up.", |look: Look, _: &CallContext<'_>| Ok::<_, Failure>(look.word)),
+        Tool::new("fail", "Fails.", |_: Nothing, _: &CallContext<'_>| -> Result<(), Failure> {
+            Err(Failure::new("no_luck", "it does not work today"))
+        }),
+    ]
+}
+
+/// An agent with the [`tools`], whose instructions are `You are <name>.`
+pub(crate) fn agent(name: &str) -> Agent {
+    Agent::new(name, format!("You are {name}.")).tools(tools())
+}
+
+/// Agents and routes from `a -> b, b -> c`; the first agent named is the entry.
+pub(crate) fn team(routes: &str) -> RelayBuilder {
+    let routes: Vec<(&str, &str)> = routes
+        .split(',')
+        .filter_map(|route| route.split_once("->"))
+        .map(|(a, b)| (a.trim(), b.trim()))
+        .collect();
+    let mut names: Vec<&str> = Vec::new();
+    for name in routes.iter().flat_map(|(from, to)| [*from, *to]) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let builder =
+        names.iter().fold(Relay::builder().entry(names[0]), |builder, name| builder.agent(agent(name)));
+    routes.into_iter().fold(builder, |builder, (from, to)| builder.route(from, to))
+}
+
+/// The relay of a [`team`].
+pub(crate) fn relay(routes: &str) -> Relay {
+    team(routes).build().unwrap()
+}
+
+/// Booking hands to policy over `route`.
+pub(crate) fn pair_with(route: impl FnOnce(Route) -> Route) -> Relay {
+    let builder =
+        Relay::builder().agent(agent("booking_agent")).agent(agent("policy_agent")).entry("booking_agent");
+    builder.route_with(route(Route::new("booking_agent", "policy_agent"))).build().unwrap()
+}
+
+pub(crate) fn pair() -> Relay {
+    pair_with(|route| route)
+}
+
+/// One turn of a script.
+pub(crate) type Turn = Box<dyn Fn(&ModelRequest<'_>) -> ModelResponse + Send + Sync>;
+
+/// A script from the turns of each agent.
+pub(crate) fn script(turns: impl IntoIterator<Item = (&'static str, Turn)>) -> ScriptedModel {
+    turns.into_iter().fold(ScriptedModel::new(), |model, (agent, turn)| model.turn(agent, turn))
+}
+
+pub(crate) fn says(text: &'static str) -> Turn {
+    Box::new(move |_| script::say(text))
+}
+
+/// Several calls in one reply; the ids are `tu_<reply>_<place>`.
+pub(crate) fn calls<A: Into<String>>(calls: impl IntoIterator<Item = (&'static str, A)>) -> Turn {
+    let calls: Vec<(&str, String)> = calls.into_iter().map(|(name, args)| (name, args.into())).collect();
+    Box::new(move |request| {
+        let ids: Vec<String> = (0..calls.len()).map(|n| format!("tu_{}_{n}", request.replies + 1)).collect();
+        let parts = ids.iter().zip(&calls).map(|(id, (name, args))| (id.as_str(), *name, args.as_str()));
+        script::calls(parts)
+    })
+}
+
+/// One handoff with these arguments.
+pub(crate) fn hands(arguments: impl Into<String>) -> Turn {
+    calls([(HANDOFF_TO_SPECIALIST, arguments)])
+}
+
+/// The arguments of a handoff.
+pub(crate) fn to(specialist: &str, task: &str) -> String {
+    format!(r#"{{"specialist":"{specialist}","task":"{task}","context":{{}}}}"#)
+}
+
+/// One handoff with the task "Go on."
+pub(crate) fn hands_to(specialist: &str) -> Turn {
+    hands(to(specialist, "Go on."))
+}
+
+pub(crate) fn name(text: &str) -> AgentName {
+    AgentName::new(text).unwrap()
+}
+
+pub(crate) fn names(texts: &[&str]) -> Vec<AgentName> {
+    texts.iter().map(|text| name(text)).collect()
+}
+
+pub(crate) fn tool_name(text: &str) -> ToolName {
+    ToolName::new(text).unwrap()
+}
+
+/// One request, as it went out.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) agent: String,
+    pub(crate) system: String,
+    pub(crate) tools: Vec<String>,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) json: String,
+}
+
+/// A conversation that is driven step by step.
+pub(crate) struct Session<'a> {
+    relay: &'a Relay,
+    model: &'a dyn Model,
+    unused: Box<dyn Fn() -> Vec<(String, usize)> + 'a>,
+    before_take: Option<Box<dyn FnMut(Step) -> Step + 'a>>,
+    at_each_step: Option<Box<dyn FnMut(Step) -> Step + 'a>>,
+    pub(crate) asked: Vec<Asked>,
+    /// The tools that ran, in order, with the keys their calls got.
+    pub(crate) ran: Vec<(String, String)>,
+    saves: bool,
+    failed: usize,
+    crossed: usize,
+    hops: usize,
+    clock: u64,
+    done: Option<Done>,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(relay: &'a Relay, model: &'a ScriptedModel) -> Self {
+        let unused =
+            move || model.unused().into_iter().map(|(agent, turn)| (agent.to_owned(), turn)).collect();
+        Self { unused: Box::new(unused), ..Self::with(relay, model) }
+    }
+
+    /// A session with a model that is no script.
+    pub(crate) fn with(relay: &'a Relay, model: &'a dyn Model) -> Self {
+        Self {
+            relay,
+            model,
+            unused: Box::new(Vec::new),
+            before_take: None,
+            at_each_step: None,
+            asked: Vec::new(),
+            ran: Vec::new(),
+            saves: true,
+            failed: 0,
+            crossed: 0,
+            hops: 0,
+            clock: 1000,
+            done: None,
+        }
+    }
+
+    /// Leaves the saving of each step out, for conversations that are long.
+    pub(crate) fn unsaved(self) -> Self {
+        Self { saves: false, ..self }
+    }
+
+    /// What happens between the ruling on a handoff and its taking.
+    pub(crate) fn before_take(mut self, change: impl FnMut(Step) -> Step + 'a) -> Self {
+        self.before_take = Some(Box::new(change));
+        self
+    }
+
+    pub(crate) fn at_each_step(mut self, change: impl FnMut(Step) -> Step + 'a) -> Self {
+        self.at_each_step = Some(Box::new(change));
+        self
+    }
+
+    /// The user says something: the conversation begins, or goes on. It is driven until it ends.
+    #[track_caller]
+    pub(crate) fn say(mut self, text: &str) -> Self {
+        let step = match self.done.take() {
+            None => self.relay.start("conv", text).unwrap(),
+            Some(done) => done.hear(self.relay, Words::new(text).unwrap()),
+        };
+        self.drive(step)
+    }
+
+    #[track_caller]
+    pub(crate) fn retry(mut self) -> Self {
+        let step = self.done.take().unwrap().retry(self.relay).unwrap();
+        self.drive(step)
+    }
+
+    #[track_caller]
+    pub(crate) fn drive(mut self, mut step: Step) -> Self {
+        loop {
+            if let Some(change) = &mut self.at_each_step {
+                step = change(step);
+            }
+            // Every step survives JSON, and goes on equally: the one that was loaded is driven on.
+            if self.saves {
+                let loaded = self.relay.load(&step.save().unwrap()).unwrap();
+                assert_eq!(loaded, step);
+                step = loaded;
+            }
+            self.clock += 1;
+            step = match step {
+                Step::CallModel(call) => {
+                    let response = self.ask(call.request(self.relay));
+                    self.failed += usize::from(response.is_err());
+                    call.resume(self.relay, response, self.clock)
+                }
+                Step::CallTools(calls) => {
+                    let agent = calls.agent(self.relay).unwrap();
+                    let scope = calls.scope();
+                    let keys =
+                        calls.calls().map(|(n, call)| (call.name().to_owned(), format!("{scope}/{n}")));
+                    self.ran.extend(keys);
+                    let outputs = dispatch(agent, calls.calls(), &scope);
+                    calls.resume(self.relay, outputs, self.clock).unwrap()
+                }
+                Step::HandOff(handoff) => {
+                    let (package, before) = (handoff.package().clone(), handoff.run().trail().count());
+                    let changed = match &mut self.before_take {
+                        Some(change) => change(Step::HandOff(handoff)),
+                        None => Step::HandOff(handoff),
+                    };
+                    let Step::HandOff(handoff) = changed else { panic!("still a handoff") };
+                    let next = handoff.take(self.relay, self.clock);
+                    if next.run().trail().count() > before {
+                        self.crossed += package.bytes();
+                        self.hops += 1;
+                    }
+                    next
+                }
+                Step::Done(done) => {
+                    self.check(&done);
+                    self.done = Some(done);
+                    return self;
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        assert_eq!(sequence::check(&request), [], "{}", story(&request.messages));
+        self.asked.push(Asked {
+            agent: request.caller.to_string(),
+            system: match request.system.as_deref() {
+                Some(System::Text(text)) => text.to_string(),
+                Some(System::Blocks(blocks)) => blocks.to_string(),
+                None => String::new(),
+            },
+            tools: request.tools.iter().map(|tool| tool.name.to_string()).collect(),
+            messages: request.messages.to_vec(),
+            json: serde_json::to_string(&request).unwrap(),
+        });
+        self.model.complete(request)
+    }
+
+    #[track_caller]
+    fn check(&self, done: &Done) {
+        let run = done.run();
+        let crossed: usize = run.trail().taken().map(|hop| hop.package_bytes).sum();
+        assert_eq!(
+            (run.model_calls() as usize, run.tool_calls() as usize, run.trail().count() as usize, crossed),
+            (self.asked.len() - self.failed, self.ran.len(), self.hops, self.crossed),
+            "model calls, tool runs, hops, bytes crossing"
+        );
+        let agents: Vec<&str> = self.relay.agents().map(|agent| agent.name().as_str()).collect();
+        for turn in agents.iter().filter_map(|agent| run.idle(agent)) {
+            let mut answers: BTreeMap<&str, usize> = BTreeMap::new();
+            for call in turn.messages().iter().flat_map(Message::tool_uses) {
+                answers.insert(call.id(), 0);
+            }
+            for result in turn.messages().iter().flat_map(Message::tool_results) {
+                *answers.get_mut(result.tool_use_id()).unwrap() += 1;
+            }
+            assert!(answers.values().all(|count| *count == 1), "{answers:?}");
+        }
+    }
+
+    /// Checks how the run ended, and that the script was used up.
+    #[track_caller]
+    pub(crate) fn ends(self, end: RunEnd) -> Self {
+        self.ends_leaving(end, &[])
+    }
+
+    /// Checks how the run ended, and which turns of the script are left over.
+    #[track_caller]
+    pub(crate) fn ends_leaving(self, end: RunEnd, unused: &[(&str, usize)]) -> Self {
+        assert_eq!(self.done().end(), &end);
+        let left: Vec<(String, usize)> =
+            unused.iter().map(|(agent, turn)| ((*agent).to_owned(), *turn)).collect();
+        assert_eq!((self.unused)(), left, "turns of the script that are left");
+        self
+    }
+
+    pub(crate) fn done(&self) -> &Done {
+        self.done.as_ref().unwrap()
+    }
+
+    pub(crate) fn into_done(self) -> Done {
+        self.done.unwrap()
+    }
+
+    pub(crate) fn run(&self) -> &Run {
+        self.done().run()
+    }
+
+    /// The agents in the order in which they were asked.
+    pub(crate) fn order(&self) -> String {
+        self.asked.iter().map(|asked| asked.agent.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The nth request of an agent, from 0.
+    #[track_caller]
+    pub(crate) fn request(&self, agent: &str, n: usize) -> &Asked {
+        self.asked.iter().filter(|asked| asked.agent == agent).nth(n).unwrap()
+    }
+
+    /// The handoffs that were asked for, as `from -> to: what became of it`.
+    pub(crate) fn trail(&self) -> Vec<String> {
+        let what = |hop: &Hop| match &hop.outcome {
+            HopOutcome::Taken { number } => format!("taken {number}"),
+            HopOutcome::Refused { refusal } => refusal.code().to_owned(),
+        };
+        self.run()
+            .trail()
+            .hops()
+            .iter()
+            .map(|hop| format!("{} -> {}: {}", hop.from, hop.to, what(hop)))
+            .collect()
+    }
+
+    pub(crate) fn refusals(&self) -> Vec<Refusal> {
+        self.run().trail().refusals().cloned().collect()
+    }
+
+    /// The conversation of an agent, a message a line.
+    #[track_caller]
+    pub(crate) fn story(&self, agent: &str) -> String {
+        story(self.run().idle(agent).unwrap().messages())
+    }
+
+    /// The results that answered the nth reply with calls of the entry, as `id=words` or `id!words`.
+    #[track_caller]
+    pub(crate) fn results(&self, agent: &str, n: usize) -> Vec<String> {
+        let messages = self.run().idle(agent).unwrap().messages();
+        let answers =
+            messages.iter().filter(|message| message.tool_results().next().is_some()).nth(n).unwrap();
+        answers.content.blocks().iter().filter(|block| block.as_tool_result().is_some()).map(show).collect()
+    }
+}
+
+/// Messages as lines: `role: block | block`, a call as `name#id{input}`, a result as `id=words`, an error as
+/// `id!words`.
+pub(crate) fn story(messages: &[Message]) -> String {
+    let line = |message: &Message| {
+        let role = serde_json::to_value(message.role).unwrap();
+        let mut blocks: Vec<String> = message.content.blocks().iter().map(show).collect();
+        if blocks.is_empty() {
+            blocks.extend(message.texts().map(str::to_owned));
+        }
+        format!("{}: {}", role.as_str().unwrap(), blocks.join(" | "))
+    };
+    messages.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn show(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.as_str().to_owned(),
+        ContentBlock::ToolUse(call) => format!("{}#{}{}", call.name(), call.id(), call.input()),
+        ContentBlock::ToolResult(result) => {
+            let sign = if result.is_error() { '!' } else { '=' };
+            format!("{}{sign}{}", result.tool_use_id(), result.words())
+        }
+        ContentBlock::Other(block) => block.raw().to_string(),
+    }
+}
+
+/// What the guards say of one handoff from booking to policy with these arguments, over `relay`; `None` when
+/// it is taken.
+#[track_caller]
+pub(crate) fn ruling(relay: &Relay, arguments: &str) -> Option<Refusal> {
+    let arguments = arguments.to_owned();
+    let model = ScriptedModel::new()
+        .turn("booking_agent", hands(arguments))
+        .turn("booking_agent", says("Never mind."))
+        .turn("policy_agent", says("Here you are."));
+    let session = Session::new(relay, &model).say("hello");
+    let mut refusals = session.refusals();
+    assert_eq!(session.done().end(), &RunEnd::Answered);
+    assert_eq!(session.run().trail().hops().len(), 1);
+    assert_eq!(session.run().trail().count() as usize, 1 - refusals.len());
+    refusals.pop()
+}
+
+/// What is wrong with a package: asked of the reader and of the minimal policy.
+pub(crate) fn errors(package: &str) -> Vec<PackageError> {
+    match HandoffPackage::read(package) {
+        Ok(package) => package.validate(&sommelier_handoff::PackagePolicy::minimal()),
+        Err(errors) => errors,
+    }
+}
+
+/// A package as read, which must be legal.
+#[track_caller]
+pub(crate) fn read(package: &str) -> HandoffPackage {
+    HandoffPackage::read(package).unwrap()
+}
