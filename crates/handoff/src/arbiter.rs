@@ -5,6 +5,8 @@ use sommelier_protocol::ToolUse;
 use sommelier_runtime::turn::Reserved;
 use sommelier_runtime::{AgentName, ToolOutput};
 
+#[cfg(test)]
+use crate::planted::{self, Bug};
 use crate::pseudo_tool::Wish;
 use crate::{HandoffPackage, Hop, HopOutcome, Millis, PackageError, Refusal, Relay, Run};
 
@@ -39,20 +41,33 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
     let mut looked: Vec<Looked> =
         reserved.calls().map(|(place, call)| look(relay, run, place, call)).collect();
     let winner = looked.iter().position(|handoff| handoff.verdict.is_ok());
+    #[cfg(test)]
+    let winner = planted::instead(Bug::LastHandoffTaken, winner, || {
+        looked.iter().rposition(|handoff| handoff.verdict.is_ok())
+    });
     if let Some(winner) = winner {
         refuse_the_rest(&mut looked, winner);
     }
     let history_bytes = reserved.history_bytes();
+    #[cfg(test)]
+    let history_bytes = planted::instead(Bug::HistoryWithHandoff, history_bytes, || {
+        history_bytes + reserved.messages().last().map_or(0, |reply| reply.wire_len())
+    });
     let mut ruling = Ruling { outputs: Vec::with_capacity(looked.len()), taken: None, refused: Vec::new() };
     for handoff in looked {
         let Looked { place, call_id, to, package, verdict } = handoff;
+        let package_bytes = package.as_ref().map_or(0, HandoffPackage::bytes);
+        #[cfg(test)]
+        let package_bytes = planted::instead(Bug::OnlyTaskMeasured, package_bytes, || {
+            package.as_ref().map_or(0, |package| package.task().len())
+        });
         let mut hop = Hop {
             id: format!("{}/{place}", run.reply_id()).into(),
             from: run.active.clone(),
             to,
             call_id,
             at,
-            package_bytes: package.as_ref().map_or(0, HandoffPackage::bytes),
+            package_bytes,
             package: None,
             history_bytes,
             outcome: HopOutcome::Taken { number: run.trail.count() + 1 },
@@ -73,6 +88,8 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
             }
         }
     }
+    #[cfg(test)]
+    planted::spoil(&mut ruling.outputs);
     ruling
 }
 
@@ -164,9 +181,11 @@ fn judge(
     }
     ready(relay, run, to)?;
     capped(relay, run, to)?;
-    if relay.guards().refuse_repeated_pairs
-        && run.trail.since_user().any(|hop| hop.from == *from && *hop.to == *to.as_str())
-    {
+    let is_this_pair = |hop: &Hop| hop.from == *from && *hop.to == *to.as_str();
+    let has_been = run.trail.since_user().any(is_this_pair);
+    #[cfg(test)]
+    let has_been = planted::instead(Bug::PairSinceEver, has_been, || run.trail.taken().any(is_this_pair));
+    if relay.guards().refuse_repeated_pairs && has_been {
         let chain = run.trail.chain(from, to);
         return Err(Refusal::RepeatedPair { from: from.clone(), to: to.clone(), chain });
     }
@@ -203,6 +222,10 @@ pub(crate) fn ready(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refu
 fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
     let guards = relay.guards();
     let over = (run.trail.count_since_user() >= guards.max_handoffs).then_some(guards.max_handoffs);
+    #[cfg(test)]
+    let over = planted::instead(Bug::CapOffByOne, over, || {
+        (run.trail.count_since_user() > guards.max_handoffs).then_some(guards.max_handoffs)
+    });
     let over_all = guards.max_handoffs_per_conversation.filter(|most| run.trail.count() >= *most);
     match over.or(over_all) {
         Some(max) => Err(Refusal::HandoffLimitExceeded { max, chain: run.trail.chain(&run.active, to) }),
@@ -220,7 +243,9 @@ fn with_user_words(
     let way = AgentName::new(to).ok().and_then(|to| relay.way(&run.active, &to));
     match (way, &run.user_words) {
         (Some(way), Some(words)) if way.route.with_user_words => {
-            package.artifact("user_words", words).map_err(|error| vec![error])
+            let package = package.artifact("user_words", words).map_err(|error| vec![error])?;
+            // With the words it may be more than a package may be, and could not be read again.
+            HandoffPackage::read(&package.to_json())
         }
         _ => Ok(package),
     }

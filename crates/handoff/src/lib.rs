@@ -49,6 +49,8 @@ mod history;
 mod json;
 pub mod law;
 mod package;
+#[cfg(test)]
+mod planted;
 mod policy;
 mod pseudo_tool;
 mod refusal;
@@ -56,6 +58,8 @@ mod relay;
 mod route;
 mod run;
 pub mod step;
+#[cfg(test)]
+mod tests;
 mod trail;
 
 pub use guards::{Guards, OnRefusal};

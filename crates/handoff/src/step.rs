@@ -32,6 +32,8 @@ use sommelier_runtime::turn::{Misuse, ModelCall, Reserved, ToolCalls};
 use sommelier_runtime::{AgentName, Definition, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
 
 use crate::arbiter::{self, Ruling, Taken};
+#[cfg(test)]
+use crate::planted::{self, Bug};
 use crate::{
     EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal, Relay, Run, RunEnd,
 };
@@ -62,7 +64,7 @@ impl Step {
         }
     }
 
-    fn run_mut(&mut self) -> &mut Run {
+    pub(crate) fn run_mut(&mut self) -> &mut Run {
         match self {
             Self::CallModel(step) => &mut step.run,
             Self::CallTools(step) => &mut step.run,
@@ -151,7 +153,9 @@ fn lost(run: Box<Run>) -> Step {
 /// The run goes on with what the active agent's turn asks for.
 fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Step {
     match inner {
-        TurnStep::CallModel(inner) if run.model_calls.saturating_sub(run.model_calls_before) >= relay.max_model_calls() => {
+        TurnStep::CallModel(inner)
+            if run.model_calls.saturating_sub(run.model_calls_before) >= relay.max_model_calls() =>
+        {
             run.set_down(inner.set_down());
             let end = RunEnd::BudgetSpent { max_model_calls: relay.max_model_calls() };
             Step::Done(Done { run, end })
@@ -337,6 +341,8 @@ impl CallTools {
             .calls()
             .filter_map(|(_, call)| if self.is_off(call) { Some(switched_off(call)) } else { outputs.next() })
             .collect();
+        #[cfg(test)]
+        let found = planted::instead(Bug::ToolRunNotCounted, found, || found.saturating_sub(1));
         match self.inner.resume(agent, all) {
             Ok(inner) => {
                 self.run.tool_calls =
@@ -420,17 +426,31 @@ impl HandOff {
     pub fn take(self, relay: &Relay, at: Millis) -> Step {
         let Self { mut run, inner, outputs, taken } = self;
         let Taken { to, package, mut hop } = *taken;
-        if arbiter::ready(relay, &run, &to).is_err() {
+        let is_ready = arbiter::ready(relay, &run, &to).is_ok();
+        #[cfg(test)]
+        let is_ready = planted::instead(Bug::ReadyAskedOnce, is_ready, || true);
+        if !is_ready {
             run.trail.forget_refusals_of(&run.reply_id());
             return arbitrate(relay, run, inner, at);
         }
         hop.at = at;
         let words = Words::or_dash(package.to_prompt(&run.active));
+        #[cfg(test)]
+        let words = planted::instead(Bug::ReceiverHearsSender, words.clone(), || {
+            let heard = inner.messages().iter().flat_map(Message::texts).next().unwrap_or_default();
+            Words::or_dash(format!("{}\n{heard}", words.as_str()))
+        });
         match inner.close(outputs) {
             Ok(turn) => run.set_down(turn),
             Err(misuse) => return unanswered(run, *misuse.step),
         }
         run.trail.record(hop);
+        #[cfg(test)]
+        let to = planted::instead(Bug::SenderStaysActive, to, || run.active.clone());
+        #[cfg(test)]
+        if planted::is(Bug::ReceiverForgets) {
+            drop(run.wake(&to));
+        }
         run.active = to;
         activate(relay, run, words)
     }
@@ -497,7 +517,13 @@ impl Done {
         };
         match turn.retry(agent) {
             Ok(inner) => {
+                #[cfg(test)]
+                let before = self.run.model_calls_before;
                 self.run.model_calls_before = self.run.model_calls;
+                #[cfg(test)]
+                if planted::is(Bug::BudgetKeptOnRetry) {
+                    self.run.model_calls_before = before;
+                }
                 Ok(advance(relay, self.run, inner, 0))
             }
             Err(turn) => {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sommelier_runtime::AgentName;
 
+#[cfg(test)]
+use crate::planted::{self, Bug};
 use crate::{HandoffPackage, Refusal};
 
 /// A moment, in milliseconds since 1970-01-01 UTC. The core reads no clock: times come in with the answers
@@ -109,7 +111,10 @@ impl Trail {
     }
 
     pub(crate) fn record(&mut self, hop: Hop) {
-        if hop.outcome.is_taken() {
+        let counts = hop.outcome.is_taken();
+        #[cfg(test)]
+        let counts = planted::instead(Bug::RefusedHopCounted, counts, || true);
+        if counts {
             self.taken += 1;
         }
         self.hops.push(hop);
@@ -127,7 +132,8 @@ impl Trail {
     pub(crate) fn adds_up(&self) -> bool {
         let taken = |hops: &[Hop]| hops.iter().filter(|hop| hop.outcome.is_taken()).count();
         let before = self.hops.get(..self.before).map(taken);
-        before == usize::try_from(self.taken_before).ok() && Ok(taken(&self.hops)) == usize::try_from(self.taken)
+        before == usize::try_from(self.taken_before).ok()
+            && Ok(taken(&self.hops)) == usize::try_from(self.taken)
     }
 
     pub(crate) fn user_spoke(&mut self) {

@@ -1,0 +1,127 @@
+//! What a search has reached.
+
+use sommelier_protocol::StopReason;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::{Guard, RunEnd};
+
+/// How often each thing was reached.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Coverage(BTreeMap<String, u32>);
+
+/// What else a search must reach, beside every refusal, stop reason and end.
+pub(super) const SIGHTS: [&str; 9] = [
+    "handed back (A→B→A)",
+    "round a cycle of three",
+    "activated again",
+    "handoff beside own tools",
+    "refused at the last moment",
+    "words of the user crossed",
+    "failed run retried",
+    "answered run not retried",
+    "reply without a stop reason",
+];
+
+impl Coverage {
+    pub(super) fn saw(&mut self, sight: &'static str) {
+        assert!(SIGHTS.contains(&sight), "{sight:?} is not in the list");
+        self.count(sight.to_owned());
+    }
+
+    pub(super) fn refused(&mut self, guard: Guard) {
+        self.count(refusal(guard));
+    }
+
+    pub(super) fn stopped(&mut self, stop: &StopReason) {
+        self.count(format!("stop reason {}", stop_word(stop)));
+    }
+
+    pub(super) fn ended(&mut self, end: &RunEnd) {
+        self.count(format!("end {}", end_word(end)));
+    }
+
+    pub(super) fn of(&self, sight: &str) -> u32 {
+        self.0.get(sight).copied().unwrap_or(0)
+    }
+
+    /// All that can be reached and was not.
+    pub(super) fn missing(&self) -> Vec<String> {
+        let refusals = Guard::ALL.into_iter().map(refusal);
+        let stops = STOPS.iter().map(|word| format!("stop reason {word}"));
+        let ends = ENDS.iter().map(|word| format!("end {word}"));
+        let all = refusals.chain(stops).chain(ends).chain(SIGHTS.map(str::to_owned));
+        all.filter(|sight| self.of(sight) == 0).collect()
+    }
+
+    fn count(&mut self, sight: String) {
+        *self.0.entry(sight).or_default() += 1;
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(sight, count)| writeln!(f, "{count:8}  {sight}"))
+    }
+}
+
+/// A refusal has one guard, and a guard one refusal.
+fn refusal(guard: Guard) -> String {
+    format!("refusal {}", guard.as_str())
+}
+
+const STOPS: [&str; 8] = [
+    "EndTurn",
+    "ToolUse",
+    "MaxTokens",
+    "ContextWindowExceeded",
+    "StopSequence",
+    "PauseTurn",
+    "Refusal",
+    "Other",
+];
+
+/// A new variant does not compile until it has its place in [`STOPS`].
+fn stop_word(stop: &StopReason) -> &'static str {
+    STOPS[match stop {
+        StopReason::EndTurn => 0,
+        StopReason::ToolUse => 1,
+        StopReason::MaxTokens => 2,
+        StopReason::ContextWindowExceeded => 3,
+        StopReason::StopSequence => 4,
+        StopReason::PauseTurn => 5,
+        StopReason::Refusal => 6,
+        StopReason::Other(_) => 7,
+    }]
+}
+
+const ENDS: [&str; 11] = [
+    "Answered",
+    "Unresolved",
+    "ModelRefused",
+    "HandoffRefused",
+    "HopLimit",
+    "Truncated",
+    "TurnLimit",
+    "BudgetSpent",
+    "NoProgress",
+    "Failed",
+    "UnknownStop",
+];
+
+/// A new variant does not compile until it has its place in [`ENDS`].
+fn end_word(end: &RunEnd) -> &'static str {
+    ENDS[match end {
+        RunEnd::Answered => 0,
+        RunEnd::Unresolved => 1,
+        RunEnd::ModelRefused => 2,
+        RunEnd::HandoffRefused { .. } => 3,
+        RunEnd::HopLimit { .. } => 4,
+        RunEnd::Truncated { .. } => 5,
+        RunEnd::TurnLimit { .. } => 6,
+        RunEnd::BudgetSpent { .. } => 7,
+        RunEnd::NoProgress { .. } => 8,
+        RunEnd::Failed { .. } => 9,
+        RunEnd::UnknownStop { .. } => 10,
+    }]
+}

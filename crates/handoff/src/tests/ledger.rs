@@ -1,0 +1,166 @@
+//! What the run counts, counted once more from outside.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::scenario::{Block, HandOff, POLICY, REQUIRED};
+use crate::{Guard, Guards, HopOutcome, Run};
+
+type Pair = (String, String);
+
+/// What a run says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Counts {
+    pub(super) active: String,
+    pub(super) messages: u32,
+    pub(super) model_calls: u32,
+    pub(super) tool_calls: u32,
+    /// Sender and receiver of each hop of the conversation.
+    pub(super) hops: Vec<Pair>,
+    pub(super) hop_count: u32,
+    pub(super) since_user: Vec<Pair>,
+    pub(super) since_user_count: u32,
+    pub(super) refused: BTreeMap<Guard, u32>,
+}
+
+impl Counts {
+    pub(super) fn of(run: &Run) -> Self {
+        let trail = run.trail();
+        let mut refused = BTreeMap::new();
+        for refusal in trail.refusals() {
+            *refused.entry(refusal.guard()).or_default() += 1;
+        }
+        Self {
+            active: run.active().to_string(),
+            messages: run.messages(),
+            model_calls: run.model_calls(),
+            tool_calls: run.tool_calls(),
+            hops: trail.taken().map(|hop| (hop.from.to_string(), hop.to.to_string())).collect(),
+            hop_count: trail.count(),
+            since_user: trail.since_user().map(|hop| (hop.from.to_string(), hop.to.to_string())).collect(),
+            since_user_count: trail.count_since_user(),
+            refused,
+        }
+    }
+}
+
+/// The counts as they must be, and what no run tells.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    pub(super) counts: Counts,
+    /// Model calls that brought a reply, since the user spoke or the run was retried.
+    pub(super) spent: u32,
+    /// Steps taken since then.
+    pub(super) steps: u32,
+    /// All model calls made, failed ones included.
+    pub(super) asked: usize,
+    pub(super) off: BTreeSet<(&'static str, &'static str)>,
+}
+
+/// What must become of the handoffs of one reply.
+pub(super) struct Verdicts {
+    /// For each handoff the guard that refuses it; `None` for the one that is taken.
+    pub(super) refused_by: Vec<Option<Guard>>,
+    /// Its place, and the receiver.
+    pub(super) taken: Option<(usize, &'static str)>,
+}
+
+impl Ledger {
+    /// A new stretch of work begins: the user spoke, or the run is tried again.
+    pub(super) fn begin(&mut self) {
+        self.spent = 0;
+        self.steps = 0;
+    }
+
+    pub(super) fn user_spoke(&mut self) {
+        self.begin();
+        self.counts.messages += 1;
+        self.counts.since_user.clear();
+        self.counts.since_user_count = 0;
+    }
+
+    pub(super) fn hopped(&mut self, to: &str) {
+        let pair = (std::mem::replace(&mut self.counts.active, to.to_owned()), to.to_owned());
+        self.counts.hops.push(pair.clone());
+        self.counts.hop_count += 1;
+        self.counts.since_user.push(pair);
+        self.counts.since_user_count += 1;
+    }
+
+    pub(super) fn refused(&mut self, guard: Guard) {
+        *self.counts.refused.entry(guard).or_default() += 1;
+    }
+
+    /// A refusal is ruled on again.
+    pub(super) fn forget(&mut self, guard: Guard) {
+        let count = self.counts.refused.get_mut(&guard).unwrap();
+        *count -= 1;
+        if *count == 0 {
+            self.counts.refused.remove(&guard);
+        }
+    }
+
+    /// Whether a tool of the active agent runs for this call.
+    pub(super) fn runs(&self, call: Block) -> bool {
+        let Block::Call(_, own) = call else { return false };
+        let is_off = |tool| self.off.iter().any(|off| *off == (self.counts.active.as_str(), tool));
+        own.tool().is_some_and(|tool| !is_off(tool))
+    }
+
+    /// The agents in turn since the user spoke, ending with `to`.
+    pub(super) fn chain(&self, to: &str) -> Vec<String> {
+        let senders = self.counts.since_user.iter().map(|(from, _)| from.clone());
+        senders.chain([self.counts.active.clone(), to.to_owned()]).collect()
+    }
+
+    pub(super) fn is_ready(&self, to: &str) -> bool {
+        to != POLICY || !self.off.contains(&(POLICY, REQUIRED))
+    }
+
+    /// The cap that is reached, if one is.
+    pub(super) fn cap(&self, guards: &Guards) -> Option<u32> {
+        let here =
+            (self.counts.since_user.len() >= guards.max_handoffs as usize).then_some(guards.max_handoffs);
+        here.or(guards.max_handoffs_per_conversation.filter(|max| self.counts.hops.len() >= *max as usize))
+    }
+
+    fn verdict(&self, guards: &Guards, handoff: HandOff) -> Result<&'static str, Guard> {
+        let from = &self.counts.active;
+        let to = handoff.receiver(from)?;
+        let has_been = self.counts.since_user.contains(&(from.clone(), to.to_owned()));
+        if !self.is_ready(to) {
+            Err(Guard::Ready)
+        } else if self.cap(guards).is_some() {
+            Err(Guard::Cap)
+        } else if guards.refuse_repeated_pairs && has_been {
+            Err(Guard::Pair)
+        } else {
+            Ok(to)
+        }
+    }
+
+    /// The first that no guard refuses is taken; one equal to it is its duplicate, another is one too many.
+    pub(super) fn verdicts(&self, guards: &Guards, handoffs: &[HandOff]) -> Verdicts {
+        let alone: Vec<_> = handoffs.iter().map(|handoff| self.verdict(guards, *handoff)).collect();
+        let taken = alone.iter().enumerate().find_map(|(place, verdict)| Some((place, (*verdict).ok()?)));
+        let refused_by = alone.iter().enumerate().map(|(place, verdict)| match (verdict, taken) {
+            (Err(guard), _) => Some(*guard),
+            (Ok(_), Some((first, _))) if first == place => None,
+            (Ok(to), Some((first, receiver)))
+                if *to == receiver && handoffs[first].parcel == handoffs[place].parcel =>
+            {
+                Some(Guard::Duplicate)
+            }
+            (Ok(_), _) => Some(Guard::OnePerTurn),
+        });
+        Verdicts { refused_by: refused_by.collect(), taken }
+    }
+}
+
+/// The refusals among `hops`.
+pub(super) fn guards_of(hops: &[crate::Hop]) -> Vec<Guard> {
+    let guards = hops.iter().filter_map(|hop| match &hop.outcome {
+        HopOutcome::Refused { refusal } => Some(refusal.guard()),
+        HopOutcome::Taken { .. } => None,
+    });
+    guards.collect()
+}

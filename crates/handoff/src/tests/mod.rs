@@ -1,0 +1,12 @@
+//! The relay against random models, users and tools.
+//!
+//! A [`Scenario`](scenario::Scenario) is all that a relay meets, as one value: it shrinks, and it prints.
+//! The [`driver`] plays it and holds each step to the properties; its [`ledger`] counts for itself what the
+//! run counts. [`property`] holds the tests: a random search, the proof that it reaches everything, and the
+//! planted bugs that it must find.
+
+mod coverage;
+mod driver;
+mod ledger;
+mod property;
+mod scenario;

@@ -1,0 +1,81 @@
+//! The tests.
+//!
+//! `PROPTEST_CASES` sets how many scenarios are played, `PROPTEST_RNG_SEED` which ones: a failure prints the
+//! seed and the least scenario that fails.
+
+use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
+use std::cell::{Cell, RefCell};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use super::coverage::Coverage;
+use super::driver::play;
+use super::scenario::{Scenario, scenario};
+use crate::planted::{self, Bug};
+
+/// The scenarios of a search that nobody sets otherwise.
+const CASES: u32 = 250;
+/// The seed where the same scenarios are wanted in each run.
+const SEED: u64 = 5;
+
+/// What came of a search.
+struct Search {
+    /// Scenarios played, up to the first that failed and not counting the smaller ones after it.
+    played: u32,
+    coverage: Coverage,
+    failure: Option<TestError<Scenario>>,
+}
+
+/// Plays as many random scenarios as `config` says, until one fails.
+fn search(config: Config) -> Search {
+    let (played, coverage) = (Cell::new(0), RefCell::new(Coverage::default()));
+    // The seed is printed; a file with the state of the generator is not needed.
+    let config = Config { failure_persistence: None, ..config };
+    let result = TestRunner::new(config).run(&scenario(), |scenario| {
+        played.set(played.get() + 1);
+        play(&scenario, &mut coverage.borrow_mut());
+        Ok(())
+    });
+    Search { played: played.get(), coverage: coverage.into_inner(), failure: result.err() }
+}
+
+/// The same scenarios each time; what fails is not made smaller.
+fn fixed(cases: u32) -> Config {
+    Config { rng_seed: RngSeed::Fixed(SEED), max_shrink_iters: 0, ..Config::with_cases(cases) }
+}
+
+#[test]
+fn a_relay_keeps_its_word_whatever_its_models_write() {
+    let config = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => Config::default(),
+        None => Config::with_cases(CASES),
+    };
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => RandomState::new().build_hasher().finish(),
+    };
+    let search = search(Config { rng_seed: RngSeed::Fixed(seed), ..config });
+    println!("seed {seed}: {} scenarios reached\n{}", search.played, search.coverage);
+    if let Some(failure) = search.failure {
+        panic!("PROPTEST_RNG_SEED={seed} brings it back: {failure}\n{failure:#?}");
+    }
+}
+
+#[test]
+fn the_search_reaches_every_refusal_stop_reason_and_end() {
+    let search = search(fixed(CASES));
+    assert!(search.failure.is_none(), "{:#?}", search.failure);
+    assert_eq!(search.coverage.missing(), [""; 0], "never reached\n{}", search.coverage);
+}
+
+#[test]
+fn each_planted_bug_is_found_and_without_one_nothing_is() {
+    let needed = Bug::ALL.map(|bug| {
+        let search = planted::with(Some(bug), || search(fixed(CASES)));
+        println!("{bug:?} is found by scenario {}", search.played);
+        assert!(search.failure.is_some(), "{bug:?} is planted and not found");
+        search.played
+    });
+    let most = needed.into_iter().max().unwrap();
+    let search = planted::with(None, || search(fixed(most)));
+    assert!(search.failure.is_none(), "found without a bug: {:#?}", search.failure);
+}

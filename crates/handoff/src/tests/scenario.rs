@@ -1,0 +1,639 @@
+//! What a relay meets: its settings, what its models write, what its users say, which tools go off and on.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use sommelier_protocol::{ContentBlock, ModelResponse, RawJson, StopReason, ToolUse};
+use sommelier_runtime::tool::{CallContext, Failure};
+use sommelier_runtime::{Agent, Limits, ModelError, Tool, script, tool_args};
+
+use crate::{
+    EntryPolicy, Guard, Guards, HANDOFF_TO_SPECIALIST, HandoffPackage, OnRefusal, PackagePolicy, Relay,
+    Route, RunEnd,
+};
+
+pub(super) const DESK: &str = "front_desk";
+pub(super) const BOOKING: &str = "booking_agent";
+pub(super) const POLICY: &str = "policy_agent";
+pub(super) const PRICING: &str = "pricing_agent";
+pub(super) const AGENTS: [&str; 4] = [DESK, BOOKING, POLICY, PRICING];
+
+/// The tool that the route to the policy agent requires.
+pub(super) const REQUIRED: &str = "search_docs";
+
+/// A way to and fro, and a cycle of three.
+const ROUTES: [(&str, &str); 5] =
+    [(DESK, BOOKING), (BOOKING, DESK), (BOOKING, POLICY), (POLICY, PRICING), (PRICING, BOOKING)];
+
+/// All that a relay meets.
+#[derive(Clone, Debug)]
+pub(super) struct Scenario {
+    pub(super) guards: Guards,
+    pub(super) entry_policy: EntryPolicy,
+    pub(super) limits: Limits,
+    pub(super) max_model_calls: u32,
+    /// What the models write, call after call, whoever is asked; then plain answers.
+    pub(super) replies: Vec<Reply>,
+    /// What follows each end of the run.
+    pub(super) moves: Vec<Move>,
+    /// Tools that go off or on before the step of this number.
+    pub(super) switches: Vec<Option<Switch>>,
+    /// Whether the required tool goes off while the handoff of this number waits to be taken.
+    pub(super) losses: Vec<bool>,
+}
+
+/// What follows an end of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Move {
+    Hear,
+    Retry,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Switch {
+    pub(super) agent: &'static str,
+    pub(super) tool: &'static str,
+    pub(super) is_on: bool,
+}
+
+/// What comes back from a model.
+#[derive(Clone, Debug)]
+pub(super) enum Reply {
+    Fails(ModelError),
+    Says { blocks: Vec<Block>, stop: Option<StopReason> },
+}
+
+/// One block as a model means it; what it writes depends on who it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Block {
+    Text(Text),
+    Call(Id, Own),
+    HandOff(Id, HandOff),
+    Other(Other),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Text {
+    Plain,
+    Blank,
+    /// Says that a legal receiver takes over.
+    Announces,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Id {
+    Fresh,
+    Taken,
+    Illegal,
+    Empty,
+}
+
+/// A call of a tool, the agent's own or none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Own {
+    Fine,
+    Fails,
+    LongResult,
+    Unknown,
+    IllegalName,
+    BrokenJson,
+    WrongType,
+    Huge,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Other {
+    Thinking,
+    ThinkingUnsigned,
+    ServiceTool,
+    Unknown,
+    Result,
+    Image,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HandOff {
+    pub(super) to: To,
+    pub(super) parcel: Parcel,
+}
+
+/// The receiver, as the model writes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum To {
+    Legal(usize),
+    /// Legal, in capitals, quotes and blanks.
+    Adorned(usize),
+    Unknown,
+    Misspelt(usize),
+    /// Legal but for a character that cannot be seen.
+    Invisible(usize),
+    Myself,
+    NoRoute,
+    Absent,
+    NoText,
+}
+
+/// The package, as the model writes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Parcel {
+    Fine(u8),
+    WithOpenItem(u8),
+    /// Legal, with characters that cannot be seen, its members in another order than ours.
+    Invisible,
+    NoTask,
+    BlankTask,
+    NoContext,
+    LongTask,
+    ManyKeys,
+    Large,
+    Deep,
+    /// Larger than any policy may allow.
+    BeyondLaw,
+    /// As many values as a call may have.
+    ManyValues,
+    Message,
+    QuotedMessage,
+    OddMember,
+    OddVersion,
+    DuplicateKey,
+    TooDeep,
+    ForbiddenCharacter,
+    // From here on nothing of the call can be read, the receiver included.
+    Huge,
+    BrokenJson,
+    List,
+}
+
+tool_args! {
+    /// A text.
+    pub(super) struct Echo {
+        /// What is to be said back.
+        pub(super) text: String,
+    }
+}
+
+/// Stands in an answer that announces a handoff.
+pub(super) const ANNOUNCED: &str = ": ask ";
+
+/// Stands in everything that an agent's model writes, but in the packages that it hands over.
+pub(super) fn secret(agent: &str) -> String {
+    format!("secret_of_{agent}")
+}
+
+/// The legal receivers of `from`.
+fn receivers(from: &str) -> Vec<&'static str> {
+    ROUTES.iter().filter(|(sender, _)| *sender == from).map(|(_, to)| *to).collect()
+}
+
+/// The user's words, number by number.
+pub(super) fn user_words(number: u32) -> String {
+    format!("the user's message {number}")
+}
+
+impl Scenario {
+    pub(super) fn relay(&self) -> Relay {
+        let agent = |name: &str| {
+            let echo = |echo: Echo, _: &CallContext<'_>| Ok::<_, Failure>(echo.text);
+            let fail = |_: Echo, context: &CallContext<'_>| {
+                Err::<(), _>(Failure::new("failed", secret(context.agent.as_str())))
+            };
+            let mut tools = vec![Tool::new("echo", "Says it back.", echo), Tool::new("fail", "Fails.", fail)];
+            if name == POLICY {
+                tools.push(Tool::new(REQUIRED, "Searches.", echo));
+            }
+            Agent::new(name, format!("You are {name}.")).tools(tools).limits(self.limits)
+        };
+        let route = |(from, to): (&str, &str)| match (from, to) {
+            (DESK, BOOKING) => Route::new(from, to).with_user_words(),
+            (BOOKING, POLICY) => Route::new(from, to).requires([REQUIRED]),
+            (POLICY, PRICING) => Route::new(from, to).policy(PackagePolicy::strict()),
+            _ => Route::new(from, to),
+        };
+        let builder = Relay::builder()
+            .entry(DESK)
+            .entry_policy(self.entry_policy)
+            .guards(self.guards.clone())
+            .max_model_calls(self.max_model_calls);
+        let builder = AGENTS.into_iter().fold(builder, |builder, name| builder.agent(agent(name)));
+        let builder = ROUTES.into_iter().fold(builder, |builder, ends| builder.route_with(route(ends)));
+        builder.build().unwrap()
+    }
+
+    /// The reply to the model call of this number, counted from 0.
+    pub(super) fn reply(&self, number: usize) -> Reply {
+        let answer =
+            || Reply::Says { blocks: vec![Block::Text(Text::Plain)], stop: Some(StopReason::EndTurn) };
+        self.replies.get(number).cloned().unwrap_or_else(answer)
+    }
+}
+
+impl Reply {
+    /// What the model of `agent` writes.
+    pub(super) fn written(&self, agent: &str, number: usize) -> Result<ModelResponse, ModelError> {
+        match self {
+            Self::Fails(error) => Err(error.clone()),
+            Self::Says { blocks, stop } => {
+                let blocks = blocks.iter().enumerate();
+                let content =
+                    blocks.map(|(place, block)| block.written(agent, &format!("tu_{number}_{place}")));
+                let mut reply = script::reply(content.collect(), StopReason::EndTurn);
+                reply.stop_reason.clone_from(stop);
+                Ok(reply)
+            }
+        }
+    }
+
+    /// The end of a run whose model stopped in mid-reply: whatever the reply holds, no call of it is run.
+    pub(super) fn cut_short(&self) -> Option<RunEnd> {
+        use StopReason::{
+            ContextWindowExceeded, EndTurn, MaxTokens, Other, PauseTurn, Refusal, StopSequence, ToolUse,
+        };
+        let Self::Says { stop, .. } = self else { return None };
+        let stop = stop.clone().unwrap_or_else(|| Other("".into()));
+        match stop {
+            EndTurn | ToolUse | StopSequence | PauseTurn => None,
+            MaxTokens | ContextWindowExceeded => Some(RunEnd::Truncated { stop }),
+            Refusal => Some(RunEnd::ModelRefused),
+            Other(_) => Some(RunEnd::UnknownStop { stop }),
+        }
+    }
+
+    /// The calls of either kind, in order.
+    pub(super) fn calls(&self) -> Vec<Block> {
+        let blocks = match self {
+            Self::Fails(_) => &[][..],
+            Self::Says { blocks, .. } => blocks,
+        };
+        blocks.iter().copied().filter(|block| matches!(block, Block::Call(..) | Block::HandOff(..))).collect()
+    }
+}
+
+impl Block {
+    fn written(self, agent: &str, fresh: &str) -> ContentBlock {
+        let secret = secret(agent);
+        let read = |json: String| serde_json::from_str(&json).unwrap();
+        match self {
+            Self::Text(Text::Plain) => ContentBlock::text(secret),
+            Self::Text(Text::Blank) => ContentBlock::text(" \n"),
+            Self::Text(Text::Announces) => {
+                ContentBlock::text(format!("{secret}{ANNOUNCED}{}.", receivers(agent)[0]))
+            }
+            Self::Call(id, own) => {
+                let (name, input) = own.written(&secret);
+                ToolUse::scripted(id.written(fresh), name, &input).into()
+            }
+            Self::HandOff(id, handoff) => {
+                let input = handoff.parcel.written(handoff.to.written(agent), &secret);
+                ToolUse::scripted(id.written(fresh), HANDOFF_TO_SPECIALIST, &input).into()
+            }
+            Self::Other(Other::Thinking) => {
+                read(format!(r#"{{"type":"thinking","thinking":"{secret}","signature":"s"}}"#))
+            }
+            Self::Other(Other::ThinkingUnsigned) => {
+                read(format!(r#"{{"type":"thinking","thinking":"{secret}"}}"#))
+            }
+            Self::Other(Other::ServiceTool) => read(format!(
+                r#"{{"type":"server_tool_use","id":"s_1","name":"web_search","input":{{"q":"{secret}"}}}}"#
+            )),
+            Self::Other(Other::Unknown) => read(format!(r#"{{"type":"from_the_future", "is":"{secret}"}}"#)),
+            Self::Other(Other::Result) => {
+                read(format!(r#"{{"type":"tool_result","tool_use_id":"tu_1","content":"{secret}"}}"#))
+            }
+            Self::Other(Other::Image) => read(format!(r#"{{"type":"image","source":"{secret}"}}"#)),
+        }
+    }
+}
+
+impl Id {
+    fn written(self, fresh: &str) -> &str {
+        match self {
+            Self::Fresh => fresh,
+            Self::Taken => "tu_taken",
+            Self::Illegal => "no id!",
+            Self::Empty => "",
+        }
+    }
+}
+
+/// More bytes than a call may bring.
+const HUGE: usize = 70_001;
+
+impl Own {
+    fn written(self, secret: &str) -> (&'static str, String) {
+        let text = |text: &str| format!(r#"{{"text":{}}}"#, RawJson::string(text));
+        match self {
+            Self::Fine => ("echo", text(secret)),
+            Self::Fails => ("fail", text(secret)),
+            Self::LongResult => ("echo", text(&secret.repeat(50))),
+            Self::Unknown => ("search_the_web", text(secret)),
+            Self::IllegalName => ("echo!", text(secret)),
+            Self::BrokenJson => ("echo", format!(r#"{{"text":"{secret}"#)),
+            Self::WrongType => ("echo", r#"{"text":[7]}"#.to_owned()),
+            Self::Huge => ("echo", text(&"x".repeat(HUGE))),
+        }
+    }
+
+    /// The tool of the agent that gets the call, fit or not; none when it never gets there.
+    pub(super) fn tool(self) -> Option<&'static str> {
+        match self {
+            Self::Unknown | Self::IllegalName | Self::Huge => None,
+            own => Some(own.written("").0),
+        }
+    }
+}
+
+impl To {
+    /// The receiver as JSON.
+    fn written(self, from: &str) -> Option<String> {
+        let legal = |n: usize| receivers(from)[n % receivers(from).len()];
+        let name = match self {
+            Self::Legal(n) => legal(n).to_owned(),
+            Self::Adorned(n) => format!("\"{}\"\n", legal(n).to_uppercase()),
+            Self::Unknown => "sommelier".to_owned(),
+            Self::Misspelt(n) => legal(n).replace("_", ""),
+            Self::Invisible(n) => format!("{}\u{200b}", legal(n)),
+            Self::Myself => from.to_owned(),
+            Self::NoRoute => {
+                let is_lost = |name: &&str| *name != from && !receivers(from).contains(name);
+                AGENTS.into_iter().find(is_lost).unwrap().to_owned()
+            }
+            Self::Absent => return None,
+            Self::NoText => return Some("7".to_owned()),
+        };
+        Some(RawJson::string(&name).to_string())
+    }
+
+    /// The receiver, or the guard that refuses it.
+    fn receiver(self, from: &str) -> Result<&'static str, Guard> {
+        match self {
+            Self::Legal(n) | Self::Adorned(n) => Ok(receivers(from)[n % receivers(from).len()]),
+            Self::Unknown | Self::Misspelt(_) | Self::Invisible(_) => Err(Guard::Known),
+            Self::Myself => Err(Guard::Myself),
+            Self::NoRoute => Err(Guard::Route),
+            Self::Absent | Self::NoText => Err(Guard::Package),
+        }
+    }
+}
+
+impl HandOff {
+    /// The receiver, or the guard that refuses whatever the state is.
+    pub(super) fn receiver(self, from: &str) -> Result<&'static str, Guard> {
+        if !self.parcel.can_be_read() {
+            return Err(Guard::Package);
+        }
+        let to = self.to.receiver(from)?;
+        let fits = match self.parcel {
+            Parcel::WithOpenItem(_) => true,
+            Parcel::Fine(_) | Parcel::Invisible => (from, to) != (POLICY, PRICING),
+            _ => false,
+        };
+        if fits { Ok(to) } else { Err(Guard::Package) }
+    }
+}
+
+impl Parcel {
+    fn written(self, specialist: Option<String>, secret: &str) -> String {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let long = |bytes: usize| "x".repeat(bytes);
+        let task_and = |context: &str| format!(r#""task":"work","context":{{{context}}}"#);
+        let message = format!(r#"{{"role":"user","content":"{secret}"}}"#);
+        let members = match self {
+            Self::Fine(n) => format!(r#""task":"work {n}","context":{{"n":{n}}}"#),
+            Self::WithOpenItem(n) => {
+                format!(r#""open_items":["answer"],"task":"work {n}","context":{{"n":{n}}}"#)
+            }
+            Self::Invisible => {
+                "\"context\":{\"b\":\"zero\u{200b}width\"},\"task\":\"soft\u{ad}hyphen\"".to_owned()
+            }
+            Self::NoTask => r#""context":{}"#.to_owned(),
+            Self::BlankTask => r#""task":" ","context":{}"#.to_owned(),
+            Self::NoContext => r#""task":"work""#.to_owned(),
+            Self::LongTask => format!(r#""task":"{}","context":{{}}"#, long(501)),
+            Self::ManyKeys => {
+                task_and(&(0..17).map(|n| format!(r#""k{n}":1"#)).collect::<Vec<_>>().join(","))
+            }
+            Self::Large => task_and(&format!(r#""text":"{}""#, long(2100))),
+            Self::BeyondLaw => {
+                let text = |n| format!(r#""text_{n}":"{}""#, long(13_200));
+                task_and(&(0..5).map(text).collect::<Vec<_>>().join(","))
+            }
+            Self::Deep => task_and(&format!(r#""deep":{}"#, nested(8))),
+            // With these go the call, its receiver, the task, the context and the list.
+            Self::ManyValues => task_and(&format!(r#""list":[{}]"#, vec!["0"; 1024 - 5].join(","))),
+            Self::Message => task_and(&format!(r#""messages":[{message}]"#)),
+            Self::QuotedMessage => {
+                format!(r#""task":{},"context":{{}}"#, RawJson::string(&format!("[{message}]")))
+            }
+            Self::OddMember => format!(r#"{},"history":"{secret}""#, task_and("")),
+            Self::OddVersion => format!(r#"{},"v":2"#, task_and("")),
+            Self::DuplicateKey => format!(r#"{},"task":"other""#, task_and("")),
+            Self::TooDeep => task_and(&format!(r#""deep":{}"#, nested(20))),
+            Self::ForbiddenCharacter => r#""task":"turn \u202e around","context":{}"#.to_owned(),
+            Self::Huge => task_and(&format!(r#""text":"{}""#, long(HUGE))),
+            Self::BrokenJson => return format!(r#"{{"specialist":"booking_agent","task":"{secret}"#),
+            Self::List => return r#"["booking_agent","work"]"#.to_owned(),
+        };
+        match specialist {
+            Some(name) => format!(r#"{{"specialist":{name},{members}}}"#),
+            None => format!("{{{members}}}"),
+        }
+    }
+
+    /// Whether at least the receiver can be read.
+    fn can_be_read(self) -> bool {
+        !matches!(self, Self::Huge | Self::BrokenJson | Self::List)
+    }
+
+    /// The package that crosses from `from` to `to`, when it is one.
+    pub(super) fn package(self, from: &str, to: &str, words: &str) -> HandoffPackage {
+        let package = match self {
+            Self::Fine(n) => HandoffPackage::new(format!("work {n}")).context("n", &n),
+            Self::WithOpenItem(n) => {
+                HandoffPackage::new(format!("work {n}")).open_item("answer").context("n", &n)
+            }
+            Self::Invisible => HandoffPackage::new("soft\u{ad}hyphen").context("b", "zero\u{200b}width"),
+            other => panic!("{other:?} is never taken"),
+        };
+        match (from, to) {
+            (DESK, BOOKING) => package.unwrap().artifact("user_words", words).unwrap(),
+            _ => package.unwrap(),
+        }
+    }
+}
+
+pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
+    (
+        guards(),
+        prop_oneof![Just(EntryPolicy::Active), Just(EntryPolicy::Entry)],
+        limits(),
+        prop_oneof![1 => 1..6_u32, 3 => 6..16_u32],
+        vec(reply(), 0..20),
+        vec(prop_oneof![2 => Just(Move::Hear), 1 => Just(Move::Retry)], 0..6),
+        vec(option::weighted(0.3, switch()), 0..40),
+        vec(prop::bool::weighted(0.2), 0..8),
+    )
+        .prop_map(|(guards, entry_policy, limits, max_model_calls, replies, moves, switches, losses)| {
+            Scenario { guards, entry_policy, limits, max_model_calls, replies, moves, switches, losses }
+        })
+}
+
+fn guards() -> impl Strategy<Value = Guards> {
+    let then = prop_oneof![3 => Just(OnRefusal::Tell), 1 => Just(OnRefusal::Stop)];
+    let after = vec((prop::sample::select(&Guard::ALL[..]), then), 0..6);
+    (
+        prop_oneof![1 => 0..2_u32, 3 => 2..6_u32],
+        option::weighted(0.3, 0..8_u32),
+        prop::bool::weighted(0.6),
+        after,
+    )
+        .prop_map(|(max, per_conversation, refuse_repeated_pairs, after)| {
+            let mut guards = Guards::default().max_handoffs(max);
+            guards.max_handoffs_per_conversation = per_conversation;
+            guards.refuse_repeated_pairs = refuse_repeated_pairs;
+            after.into_iter().fold(guards, |guards, (guard, then)| guards.on_refusal(guard, then))
+        })
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    (prop_oneof![1 => 1..4_u32, 2 => 4..12_u32], 1..4_u32, 0..3_u32, 2..5_u32, 1..8_usize).prop_map(
+        |(max_steps, empty_replies, pauses, repeats, calls_per_reply)| Limits {
+            max_steps,
+            empty_replies,
+            pauses,
+            repeats,
+            calls_per_reply,
+            input_bytes: HUGE - 1,
+            result_bytes: 512,
+        },
+    )
+}
+
+fn switch() -> impl Strategy<Value = Switch> {
+    let required = (Just((POLICY, REQUIRED)), prop::bool::weighted(0.5));
+    let other = ((prop::sample::select(&AGENTS[..]), Just("echo")), any::<bool>());
+    prop_oneof![3 => required, 1 => other].prop_map(|((agent, tool), is_on)| Switch { agent, tool, is_on })
+}
+
+fn reply() -> impl Strategy<Value = Reply> {
+    let handoffs = vec(prop_oneof![5 => handoff().boxed(), 1 => block().boxed()], 1..4);
+    let calls = vec((id(), own()).prop_map(|(id, own)| Block::Call(id, own)), 1..4);
+    let says = |blocks: BoxedStrategy<Vec<Block>>, stop: BoxedStrategy<Option<StopReason>>| {
+        (blocks, stop).prop_map(|(blocks, stop)| Reply::Says { blocks, stop })
+    };
+    let sound = || prop_oneof![Just(StopReason::ToolUse), Just(StopReason::EndTurn)].prop_map(Some).boxed();
+    let paused =
+        vec(prop::sample::select(&[Block::Other(Other::ServiceTool), Block::Text(Text::Plain)][..]), 1..3);
+    prop_oneof![
+        12 => says(handoffs.boxed(), sound()),
+        4 => says(calls.boxed(), sound()),
+        4 => says(vec(block(), 0..8).boxed(), option::weighted(0.95, stop()).boxed()),
+        2 => says(vec(text(), 1..3).boxed(), sound()),
+        1 => says(paused.boxed(), Just(Some(StopReason::PauseTurn)).boxed()),
+        1 => says(Just(vec![]).boxed(), sound()),
+        1 => error().prop_map(Reply::Fails),
+    ]
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    const OTHERS: [Other; 6] = [
+        Other::Thinking,
+        Other::ThinkingUnsigned,
+        Other::ServiceTool,
+        Other::Unknown,
+        Other::Result,
+        Other::Image,
+    ];
+    prop_oneof![
+        2 => text(),
+        3 => (id(), own()).prop_map(|(id, own)| Block::Call(id, own)),
+        3 => handoff(),
+        2 => prop::sample::select(&OTHERS[..]).prop_map(Block::Other),
+    ]
+}
+
+fn text() -> impl Strategy<Value = Block> {
+    prop::sample::select(&[Text::Plain, Text::Blank, Text::Announces][..]).prop_map(Block::Text)
+}
+
+fn id() -> impl Strategy<Value = Id> {
+    prop_oneof![4 => Just(Id::Fresh), 1 => prop::sample::select(&[Id::Taken, Id::Illegal, Id::Empty][..])]
+}
+
+fn own() -> impl Strategy<Value = Own> {
+    const ODD: [Own; 6] =
+        [Own::Fails, Own::LongResult, Own::Unknown, Own::IllegalName, Own::BrokenJson, Own::WrongType];
+    prop_oneof![30 => Just(Own::Fine), 30 => prop::sample::select(&ODD[..]), 1 => Just(Own::Huge)]
+}
+
+fn handoff() -> impl Strategy<Value = Block> {
+    const ODD: [Parcel; 17] = [
+        Parcel::NoTask,
+        Parcel::BlankTask,
+        Parcel::NoContext,
+        Parcel::LongTask,
+        Parcel::ManyKeys,
+        Parcel::Large,
+        Parcel::Deep,
+        Parcel::ManyValues,
+        Parcel::Message,
+        Parcel::QuotedMessage,
+        Parcel::OddMember,
+        Parcel::OddVersion,
+        Parcel::DuplicateKey,
+        Parcel::TooDeep,
+        Parcel::ForbiddenCharacter,
+        Parcel::BrokenJson,
+        Parcel::List,
+    ];
+    let lost = prop_oneof![
+        Just(To::Unknown),
+        (0..2_usize).prop_map(To::Misspelt),
+        (0..2_usize).prop_map(To::Invisible),
+        Just(To::Myself),
+        Just(To::NoRoute),
+        Just(To::Absent),
+        Just(To::NoText),
+    ];
+    let to = prop_oneof![
+        8 => (0..2_usize).prop_map(To::Legal),
+        1 => (0..2_usize).prop_map(To::Adorned),
+        2 => lost,
+    ];
+    let parcel = prop_oneof![
+        60 => (0..2_u8).prop_map(Parcel::Fine),
+        120 => (0..2_u8).prop_map(Parcel::WithOpenItem),
+        20 => Just(Parcel::Invisible),
+        40 => prop::sample::select(&ODD[..]),
+        // Slow, so rare.
+        1 => Just(Parcel::BeyondLaw),
+        1 => Just(Parcel::Huge),
+    ];
+    (id(), to, parcel).prop_map(|(id, to, parcel)| Block::HandOff(id, HandOff { to, parcel }))
+}
+
+fn stop() -> impl Strategy<Value = StopReason> {
+    prop_oneof![
+        3 => prop_oneof![
+            Just(StopReason::EndTurn),
+            Just(StopReason::ToolUse),
+            Just(StopReason::StopSequence),
+            Just(StopReason::PauseTurn),
+        ],
+        2 => prop_oneof![
+            Just(StopReason::MaxTokens),
+            Just(StopReason::ContextWindowExceeded),
+            Just(StopReason::Refusal),
+            Just(StopReason::Other("tired".into())),
+        ],
+    ]
+}
+
+fn error() -> impl Strategy<Value = ModelError> {
+    let detail = || "random".to_owned();
+    prop_oneof![
+        Just(ModelError::Unreachable { detail: detail() }),
+        Just(ModelError::Service { status: 529, detail: detail() }),
+        Just(ModelError::Malformed { detail: detail() }),
+        Just(ModelError::NoScript { agent: DESK.to_owned(), turn: 1, known: 0 }),
+    ]
+}
