@@ -202,7 +202,7 @@ impl PolicyLibrary {
     /// One document.
     pub fn document(&self, doc_id: DocId) -> PolicyDocument {
         let (title, text) = match doc_id {
-            DocId::Cancel => ("Cancellation and what is refunded", self.cancel.to_string()),
+            DocId::Cancel => ("Cancellation", self.cancel.to_string()),
             DocId::Change => ("Changing a booking", self.change.to_string()),
             DocId::Hours => ("Opening hours", self.hours_text()),
             DocId::NoShow => ("No-show", self.no_show.to_string()),

@@ -190,6 +190,7 @@ fn no_show_at(words: &[Word], at: usize) -> Option<usize> {
                 ) => place + 1,
                 ("come" | "comes" | "coming", next, _) if next != "to" => place + 1,
                 ("make", "it", _) => place + 2,
+                ("make", "my" | "the" | "our" | "this" | "that", _) => place + 3,
                 (
                     "erscheine" | "erscheinen" | "erscheint" | "auftauche" | "auftauchen" | "auftaucht",
                     _,

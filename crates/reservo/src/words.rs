@@ -231,7 +231,7 @@ mod tests {
         check("…!? 👍", &[]);
         check("Don’t show up; no-show!", &[&["dont", "show", "up"], &["no-show"]]);
         check("3h at 9:30, or 2026-12-01.", &[&["3h", "at", "9:30", "or", "2026-12-01"]]);
-        check("at 9 p.m. then 9a.m. End", &[&["at", "9", "p.m"], &["then", "9a.m"], &["end"]]);
+        check("at 9 p.m. then 9a.m. End", &[&["at", "9", "p.m", "then", "9a.m"], &["end"]]);
         check("Rückerstattung für Strauß", &[&["rueckerstattung", "fuer", "strauss"]]);
         check("-1h, a-b, €150.50", &[&["-1h", "a-b", "euro", "150.50"]]);
         check("<script>alert(1)</script>quote", &[&["alert", "1"], &["quote"]]);

@@ -136,5 +136,5 @@ const COMMON: &str = "\
     muss nach naechste naechsten nein nicht noch nur ob oder ohne preis preise pro raeume raum \
     reservieren reservierung schon sehr sein sich sie sind so tag tage termin uhr um und uns unser \
     unsere unseren ueber vielen viel vom von vor wann war waere warum was wegen wenn wer werden wie \
-    wieder wieviel will wir wird wo woche wuerde zu zum zur zwischen besprechung besprechungsraum \
+    wieder wieviel will wir wird wo woche wuerde zu zum zur zwischen welcher welches welchen welchem welche habt hast habe gerade euch euer eure bekomme passiert besprechung besprechungsraum \
     besprechungsraeume zimmer saal";

@@ -6,8 +6,8 @@
 //! [`Intent::Unreadable`]. It takes time linear in the text.
 //!
 //! ```text
-//!  text ──▶ sentences ──▶ slots of each word run ──▶ triggers split a sentence into segments ──▶ parts
-//!           (words.rs)    (slots.rs)                 (parts.rs)                                  (parts.rs)
+//!  text ──▶ sentences ──▶ slots of a sentence ──▶ segments, one per trigger ──▶ drafts ──▶ linked parts
+//!           words.rs      slots.rs               parts.rs, triggers.rs         drafts.rs
 //! ```
 //!
 //! ```
@@ -26,10 +26,12 @@
 //! assert_eq!(reading.parts[1].span.of(text), "And what happens if I don't show up");
 //! ```
 
+mod drafts;
 mod lexicon;
 mod parts;
 mod request;
 mod slots;
+mod triggers;
 
 use serde::Serialize;
 

@@ -1,14 +1,15 @@
 //! Splits sentences into the things they ask.
 //!
-//! A *trigger* is a word that shows an intent. A segment of a sentence reaches from the divider before its trigger (a
-//! comma or an "and" after which no slot of the segment before follows) to the next segment. Two triggers without a
-//! divider between them are one question said with two words, and [`absorb`] says which of the two it is.
+//! A segment of a sentence reaches from the divider before its trigger (a comma or an "and" after which no slot of the
+//! segment before follows) to the next segment. Two triggers without a divider between them are one question said with
+//! two words, and [`absorb`] says which of the two it is.
 
+use super::drafts::{Drafts, Fragment, take_condition};
 use super::lexicon::is_common;
 use super::request::{Compare, Condition, Found, Request};
 use super::slots::{Finder, Mark, Slot, is_divider};
-use super::{Courtesy, Intent, MAX_PARTS, Part, Reading, Span, Topic, Why};
-use crate::booking::BookingId;
+use super::triggers::{Kind, Trigger, asks, is_trigger_word, resolve, trigger_at};
+use super::{Courtesy, Intent, MAX_PARTS, Reading, Span, Topic, Why};
 use crate::civil::DateTime;
 use crate::room::Room;
 use crate::search::{Idea, idea_at};
@@ -19,355 +20,19 @@ pub(super) fn read(text: &str, now: DateTime) -> Reading {
     for sentence in sentences(text) {
         let words = &sentence.words[..];
         SentenceReader { finder: Finder { text, words, now }, sentence: &sentence }.read_into(&mut drafts);
-        let mut standing = drafts.drafts.iter().enumerate().filter(|(_, draft)| !draft.used_up);
-        if let Some((first, draft)) = standing.nth(MAX_PARTS) {
-            let rest = Span { start: draft.span.start, end: text.trim_end().len() };
-            drafts.drafts.truncate(first);
-            drafts.push(Intent::Unreadable(Why::TooMany), rest);
+        if drafts.is_full() {
             break;
         }
     }
     drafts.into_reading(text)
 }
 
-/// Whether a word is a trigger by itself, and so no unknown name.
-pub(super) fn is_trigger_word(word: &str) -> bool {
-    let words = [Word { text: word.to_owned(), start: 0, end: 0, capital: false, pause_before: false }];
-    trigger_at(&words, 0).is_some()
-}
-
-/// A part before it is linked to the others.
-#[derive(Debug)]
-struct Draft {
-    intent: Intent,
-    span: Span,
-    /// Slots of a sentence that asks nothing by itself; they belong to a request before or after it.
-    fragment: Option<Fragment>,
-    /// Whether it says "it" or "I", and so may speak about an earlier part.
-    personal: bool,
-    /// Whether it asks for the cheapest of an earlier comparison.
-    refers_to_compare: bool,
-    /// Whether a fragment went into another part.
-    used_up: bool,
-}
-
-#[derive(Debug, Default)]
-struct Fragment {
-    request: Request,
-    booking: Found<BookingId>,
-}
-
-struct Drafts {
-    drafts: Vec<Draft>,
-}
-
-impl Drafts {
-    fn push(&mut self, intent: Intent, span: Span) -> &mut Draft {
-        let joins = match (self.drafts.last(), &intent) {
-            (
-                Some(Draft { intent: Intent::Unreadable(before), fragment: None, .. }),
-                Intent::Unreadable(why),
-            ) => before == why && *why != Why::TooMany,
-            _ => false,
-        };
-        if !joins {
-            self.drafts.push(Draft {
-                intent,
-                span,
-                fragment: None,
-                personal: false,
-                refers_to_compare: false,
-                used_up: false,
-            });
-        }
-        let last = self.drafts.len() - 1;
-        let draft = &mut self.drafts[last];
-        draft.span.end = span.end;
-        draft
-    }
-
-    /// A request takes the slots of the fragments before it.
-    fn push_request(&mut self, mut intent: Intent, span: Span) -> &mut Draft {
-        for draft in &mut self.drafts {
-            let Some(fragment) = draft.fragment.as_mut().filter(|_| !draft.used_up) else { continue };
-            match &mut intent {
-                Intent::Quote(request) | Intent::Book(request) => request.fill_from(&fragment.request),
-                Intent::Compare(compare) => fill_compare(compare, &fragment.request),
-                Intent::Cancel { booking, .. } if booking.is_missing() && !fragment.booking.is_missing() => {
-                    *booking = std::mem::take(&mut fragment.booking);
-                }
-                _ => continue,
-            }
-            draft.used_up = true;
-        }
-        self.push(intent, span)
-    }
-
-    /// A sentence without a trigger: its slots go to the request before it, or wait for the one after it.
-    fn push_fragment(&mut self, fragment: Fragment, span: Span) {
-        let mut new_quote = None;
-        let before = self.drafts.iter_mut().rev().find(|draft| {
-            matches!(
-                draft.intent,
-                Intent::Quote(_) | Intent::Book(_) | Intent::Compare(_) | Intent::Cancel { .. }
-            )
-        });
-        match before.map(|draft| &mut draft.intent) {
-            Some(Intent::Quote(request)) => {
-                let other = &fragment.request;
-                let differs = (!other.room.is_missing()
-                    && !request.room.is_missing()
-                    && other.room != request.room)
-                    || (!other.plan.is_missing() && !request.plan.is_missing() && other.plan != request.plan)
-                    || (!other.hours.is_missing()
-                        && !request.hours.is_missing()
-                        && other.hours != request.hours);
-                if differs {
-                    let mut next = other.clone();
-                    next.fill_from(request);
-                    new_quote = Some(next);
-                } else {
-                    request.fill_from(other);
-                    take_condition(&mut request.condition, &other.condition);
-                }
-            }
-            Some(Intent::Book(request)) => {
-                let other = fragment.request;
-                contrast(&mut request.room, &other.room);
-                contrast(&mut request.plan, &other.plan);
-                contrast(&mut request.hours, &other.hours);
-                contrast(&mut request.date, &other.date);
-                contrast(&mut request.start_hour, &other.start_hour);
-                request.fill_from(&other);
-                take_condition(&mut request.condition, &other.condition);
-            }
-            Some(Intent::Compare(compare)) => fill_compare(compare, &fragment.request),
-            Some(Intent::Cancel { booking, condition }) => {
-                if booking.is_missing() {
-                    *booking = fragment.booking;
-                }
-                take_condition(condition, &fragment.request.condition);
-            }
-            _ => {
-                self.drafts.push(Draft {
-                    intent: Intent::Unreadable(Why::NoRequest),
-                    span,
-                    fragment: Some(fragment),
-                    personal: false,
-                    refers_to_compare: false,
-                    used_up: false,
-                });
-            }
-        }
-        if let Some(request) = new_quote {
-            self.push(Intent::Quote(request), span);
-        }
-    }
-
-    fn into_reading(self, text: &str) -> Reading {
-        let mut drafts: Vec<Draft> = self.drafts.into_iter().filter(|draft| !draft.used_up).collect();
-        for draft in &mut drafts {
-            // A room with a plan or a length asks for its price.
-            if let Some(Fragment { request, .. }) = draft.fragment.take() {
-                let named =
-                    [!request.room.is_missing(), !request.plan.is_missing(), !request.hours.is_missing()];
-                if named.into_iter().filter(|named| *named).count() >= 2 {
-                    draft.intent = Intent::Quote(request);
-                }
-            }
-        }
-        let trimmed = text.trim();
-        if drafts.is_empty() && !trimmed.is_empty() {
-            let start = text.len() - text.trim_start().len();
-            let span = Span { start, end: start + trimmed.len() };
-            return Reading {
-                parts: vec![Part { intent: Intent::Unreadable(Why::NoRequest), span, refers_to: None }],
-            };
-        }
-        let mut parts: Vec<Part> = Vec::new();
-        for draft in drafts {
-            let linked = link(draft, &parts);
-            parts.push(linked);
-        }
-        Reading { parts }
-    }
-}
-
-/// Finds the earlier part that a draft speaks about, and takes from it what the draft leaves out.
-fn link(draft: Draft, parts: &[Part]) -> Part {
-    let Draft { mut intent, span, personal, refers_to_compare, .. } = draft;
-    let latest = |wanted: fn(&Intent) -> bool| parts.iter().rposition(|part| wanted(&part.intent));
-    let is_request = |intent: &Intent| matches!(intent, Intent::Quote(_) | Intent::Book(_));
-    let refers_to = match &mut intent {
-        Intent::Book(request) if refers_to_compare => {
-            let earlier = latest(|intent| matches!(intent, Intent::Compare(_)));
-            if let Some(Intent::Compare(compare)) =
-                earlier.and_then(|at| parts.get(at)).map(|part| &part.intent)
-            {
-                if request.hours.is_missing() {
-                    request.hours.clone_from(&compare.hours);
-                }
-                if let ([plan], true) = (&compare.plans[..], request.plan.is_missing()) {
-                    request.plan = Found::Given(*plan);
-                }
-            }
-            earlier
-        }
-        Intent::Quote(request) | Intent::Book(request) if request.room.is_missing() => {
-            let earlier = latest(is_request);
-            if let Some(Intent::Quote(other) | Intent::Book(other)) =
-                earlier.and_then(|at| parts.get(at)).map(|part| &part.intent)
-            {
-                request.fill_from(other);
-                take_condition(&mut request.condition, &other.condition);
-            }
-            earlier
-        }
-        Intent::Policy { about, .. } if personal && about.room.is_missing() => {
-            latest(|intent| matches!(intent, Intent::Quote(_) | Intent::Book(_) | Intent::Cancel { .. }))
-        }
-        _ => None,
-    };
-    Part { intent, span, refers_to }
-}
-
-fn take_condition(condition: &mut Found<Condition>, other: &Found<Condition>) {
-    if condition.is_missing() {
-        condition.clone_from(other);
-    }
-}
-
-/// Two values for one slot of a booking are a doubt, never a correction that is followed.
-fn contrast<T: Clone + PartialEq>(slot: &mut Found<T>, other: &Found<T>) {
-    match (&*slot, other) {
-        (Found::Given(one), Found::Given(two)) if one != two => {
-            *slot = Found::Ambiguous(vec![one.clone(), two.clone()]);
-        }
-        (Found::Given(_), Found::Unclear { .. } | Found::Ambiguous(_)) => slot.clone_from(other),
-        _ => {}
-    }
-}
-
-fn fill_compare(compare: &mut Compare, request: &Request) {
-    if compare.hours.is_missing() {
-        compare.hours.clone_from(&request.hours);
-    }
-    if compare.people.is_missing() {
-        compare.people.clone_from(&request.people);
-    }
-    take_condition(&mut compare.condition, &request.condition);
-    match &request.plan {
-        Found::Given(plan) if compare.plans.is_empty() => compare.plans.push(*plan),
-        unclear @ Found::Unclear { .. } => compare.unclear_plan.clone_from(unclear),
-        _ => {}
-    }
-}
-
-/// A word that shows an intent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trigger {
-    /// "quote"
-    Quote,
-    /// "how much", "cost"
-    Cost,
-    /// "prices"
-    Prices,
-    /// "compare", "cheapest"
-    Compare,
-    Book,
-    /// "cancel"
-    Cancel,
-    /// "cancellation"
-    Cancellation,
-    NoShow,
-    Late,
-    Refund,
-    Change,
-    Open,
-    Pay,
-    /// "policy"
-    Rules,
-    /// "is it free"
-    Availability,
-}
-
-/// The trigger that begins at a word, and how many words it has.
-fn trigger_at(words: &[Word], at: usize) -> Option<(Trigger, usize)> {
-    let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
-    let before = |back: usize| at.checked_sub(back).map_or("", text);
-    let (word, next) = (text(at), text(at + 1));
-    match (word, next) {
-        ("how", "much" | "expensive") | ("wie", "viel" | "teuer") => return Some((Trigger::Cost, 2)),
-        ("least", "expensive") | ("best", "price" | "deal") | ("lowest", "price" | "prices") => {
-            return Some((Trigger::Compare, 2));
-        }
-        _ => {}
-    }
-    if let Some((idea, length)) = idea_at(words, at) {
-        let trigger = match idea {
-            Idea::NoShow => Trigger::NoShow,
-            Idea::Cancel if is_cancel_verb(word) => Trigger::Cancel,
-            Idea::Cancel => Trigger::Cancellation,
-            Idea::Refund => Trigger::Refund,
-            Idea::Change => Trigger::Change,
-            Idea::Open => Trigger::Open,
-            Idea::Pay => Trigger::Pay,
-        };
-        return Some((trigger, length));
-    }
-    let trigger = match word {
-        "quote" | "quotes" | "quotation" | "quotations" | "angebot" | "preisangebot"
-        | "kostenvoranschlag" | "estimate" => Trigger::Quote,
-        "cost" | "costs" | "kostet" | "kosten" | "price" | "preis" | "wieviel" | "pricing" => Trigger::Cost,
-        "prices" | "rates" | "preise" | "tarife" => Trigger::Prices,
-        "compare" | "comparison" | "comparing" | "cheapest" | "cheaper" => Trigger::Compare,
-        word if ["vergleich", "guenstigst", "billigst"].iter().any(|stem| word.starts_with(stem)) => {
-            Trigger::Compare
-        }
-        "book" | "buch" if !is_one_of(before(1), "a the this that my das mein") => Trigger::Book,
-        "reserve" | "buche" | "buchen" | "reserviere" | "reservieren" => Trigger::Book,
-        "booking" | "reservation" | "buchung" | "reservierung"
-            if matches!(before(1), "a" | "an" | "eine" | "the")
-                && is_one_of(before(2), "make place need want like create moechte brauche mache") =>
-        {
-            Trigger::Book
-        }
-        "late" | "verspaetung" | "verspaetet" | "spaet" => Trigger::Late,
-        "policy" | "policies" | "terms" | "rules" | "conditions" | "agb" | "regeln" | "bedingungen"
-        | "richtlinien" => Trigger::Rules,
-        "available" | "availability" | "frei" | "verfuegbar" | "vacant" => Trigger::Availability,
-        "free" if next != "of" => Trigger::Availability,
-        _ => return None,
-    };
-    Some((trigger, 1))
-}
-
-fn is_cancel_verb(word: &str) -> bool {
-    is_one_of(
-        word,
-        "\
-        cancel cancle cancell storniere stornieren storniert storniern absagen",
-    ) || matches!(word, "call" | "annulliere" | "annullieren")
-}
-
-/// What a segment asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Quote,
-    Cost,
-    Prices,
-    Compare,
-    Book,
-    Cancel,
-    /// With its rank: of two topics in one question the higher is meant.
-    Policy(Topic, u8),
-    Refused(Why),
-}
-
 #[derive(Debug)]
 struct Segment {
     kind: Kind,
     start: usize,
+    /// Where its first trigger ends, and where its last.
+    first_trigger_end: usize,
     trigger_end: usize,
     /// "if I don't show up"
     hypothetical: bool,
@@ -375,6 +40,20 @@ struct Segment {
     question: bool,
     /// "book the cheapest"
     with_compare: bool,
+}
+
+impl Segment {
+    fn new(kind: Kind, start: usize, trigger_end: usize) -> Self {
+        Self {
+            kind,
+            start,
+            first_trigger_end: trigger_end,
+            trigger_end,
+            hypothetical: false,
+            question: false,
+            with_compare: false,
+        }
+    }
 }
 
 /// A condition that a sentence states.
@@ -405,7 +84,7 @@ impl SentenceReader<'_> {
         let mut marks = self.finder.marks();
         let mut conditions: Vec<Found<Condition>> = Vec::new();
         let mut silent = vec![None; words.len()];
-        let mut hypothetical = vec![false; words.len()];
+        let mut hypothetical = vec![None; words.len()];
         self.read_clauses(&mut marks, &mut conditions, &mut silent, &mut hypothetical);
         let segments = self.segments(&marks, &silent, &hypothetical);
         let opaque = conditions.into_iter().next();
@@ -425,6 +104,9 @@ impl SentenceReader<'_> {
         let ends: Vec<usize> = segments.iter().skip(1).map(|next| next.start).chain([words.len()]).collect();
         let mut next_mark = 0;
         for (segment, end) in segments.iter().zip(ends) {
+            if drafts.is_full() {
+                break;
+            }
             let from = next_mark;
             while marks.get(next_mark).is_some_and(|mark| mark.from < end) {
                 next_mark += 1;
@@ -439,7 +121,7 @@ impl SentenceReader<'_> {
         marks: &mut Vec<Mark>,
         conditions: &mut Vec<Found<Condition>>,
         silent: &mut [Option<bool>],
-        hypothetical: &mut [bool],
+        hypothetical: &mut [Option<usize>],
     ) {
         let words = self.finder.words;
         let mut at = 0;
@@ -460,7 +142,7 @@ impl SentenceReader<'_> {
             match self.judge(at, end, marks) {
                 Clause::Money => silent[at..end].fill(Some(false)),
                 Clause::Harmless => silent[at..end].fill(Some(true)),
-                Clause::Hypothesis => hypothetical[at..end].fill(true),
+                Clause::Hypothesis => hypothetical[at..end].fill(Some(at)),
                 Clause::Opaque => {
                     silent[at..end].fill(Some(true));
                     marks.retain(|mark| !(at..end).contains(&mark.from));
@@ -534,18 +216,32 @@ impl SentenceReader<'_> {
         if holds && !denied && !other_room { Clause::Harmless } else { Clause::Opaque }
     }
 
-    fn segments(&self, marks: &[Mark], silent: &[Option<bool>], hypothetical: &[bool]) -> Vec<Segment> {
+    fn segments(
+        &self,
+        marks: &[Mark],
+        silent: &[Option<bool>],
+        hypothetical: &[Option<usize>],
+    ) -> Vec<Segment> {
         let words = self.finder.words;
         let mut segments: Vec<Segment> = Vec::new();
         let mut marks = marks.iter().peekable();
-        let (mut last_slot_end, mut last_pause, mut at) = (0, 0, 0);
+        let (mut last_slot_end, mut last_pause, mut first_slots, mut at) = (0, 0, 0, 0);
+        // The first divider since the last trigger and the last slot, and the last "and" of all.
+        let (mut divider, mut last_firm) = (None, None);
         while at < words.len() {
             if words[at].pause_before {
                 last_pause = at;
             }
+            if is_divider(&words[at].text) {
+                last_firm = Some(at);
+            }
+            if at > 0 && (last_pause == at || last_firm == Some(at)) {
+                divider = divider.or(Some(at));
+            }
             let mut covered_to = at;
             while let Some(mark) = marks.next_if(|mark| mark.from <= at) {
                 covered_to = covered_to.max(mark.to);
+                first_slots += usize::from(names_price(&mark.slot));
                 if names_price(&mark.slot)
                     || matches!(
                         mark.slot,
@@ -553,6 +249,7 @@ impl SentenceReader<'_> {
                     )
                 {
                     last_slot_end = mark.to;
+                    divider = None;
                 }
             }
             if covered_to > at {
@@ -563,38 +260,42 @@ impl SentenceReader<'_> {
                 at += 1;
                 continue;
             };
-            let silenced = match silent[at] {
-                Some(all) => {
-                    all || matches!(trigger, Trigger::Cost | Trigger::Prices | Trigger::Pay | Trigger::Quote)
-                }
-                None => false,
-            };
+            // In a condition on money nothing is asked; only an order at its end counts.
+            let silenced =
+                silent[at].is_some_and(|all| all || !matches!(trigger, Trigger::Book | Trigger::Cancel));
             if silenced {
                 at += 1;
                 continue;
             }
             let previous = segments.last();
-            let since = previous.map_or(0, |segment| segment.trigger_end).max(last_slot_end);
-            let divides = |place: usize| words[place].pause_before || is_divider(&words[place].text);
-            let divider = (since..=at).find(|&place| place > 0 && divides(place));
-            let firm = divider.is_some_and(|from| (from..=at).any(|place| is_divider(&words[place].text)));
+            let slots_between = previous.is_some_and(|segment| last_slot_end > segment.start);
+            let firm = divider.is_some_and(|from| last_firm.is_some_and(|firm| firm >= from));
             let context_from = divider
                 .unwrap_or_else(|| previous.map_or(0, |segment| segment.start))
                 .max(last_pause)
                 .max(at.saturating_sub(24));
             let context = &words[context_from..at];
             let question = asks(context);
-            if let Some(kind) = resolve(trigger, words, at, length, context, question, hypothetical[at]) {
+            if let Some(kind) =
+                resolve(trigger, words, at, length, context, question, hypothetical[at].is_some())
+            {
+                // "Focus pro 3h, and what if nobody comes?" asks for the price first.
+                let priced = last_slot_end > 0
+                    && first_slots >= 2
+                    && divider.is_some_and(|from| from >= last_slot_end);
+                if segments.is_empty() && priced && matches!(kind, Kind::Policy(..)) {
+                    segments.push(Segment::new(Kind::Quote, 0, last_slot_end));
+                }
                 let next = Segment {
                     kind,
                     // The first segment has the whole beginning of the sentence.
-                    start: if segments.is_empty() { 0 } else { divider.unwrap_or(at) },
+                    start: if segments.is_empty() { 0 } else { divider.or(hypothetical[at]).unwrap_or(at) },
+                    first_trigger_end: at + length,
                     trigger_end: at + length,
-                    hypothetical: hypothetical[at],
+                    hypothetical: hypothetical[at].is_some(),
                     question,
                     with_compare: false,
                 };
-                let slots_between = previous.is_some_and(|segment| last_slot_end > segment.start);
                 let absorbed = segments.last_mut().is_some_and(|last| {
                     let absorbed = absorb(last, &next, divider.is_some(), firm, slots_between);
                     if absorbed {
@@ -607,6 +308,7 @@ impl SentenceReader<'_> {
                 if !absorbed {
                     segments.push(next);
                 }
+                divider = None;
             }
             at += length;
         }
@@ -624,7 +326,11 @@ impl SentenceReader<'_> {
         let words = self.finder.words;
         // The divider itself says nothing, but a sentence keeps its beginning.
         let span = Span { start: words[segment.start].start, end: words[end - 1].end };
-        let personal = words[segment.start..end].iter().any(|word| is_one_of(word.text.as_str(), PERSONAL));
+        let says = |list: &str| words[segment.start..end].iter().any(|word| is_one_of(&word.text, list));
+        // "... and don't turn up" speaks of somebody without naming him; "the no-show fee" does not.
+        let unnamed = matches!(segment.kind, Kind::Policy(Topic::NoShow, _))
+            && !says("no-show no-shows noshow no fee policy policies rules terms nichterscheinen");
+        let personal = unnamed || says(PERSONAL);
         let has = |wanted: fn(&Slot) -> bool| marks.iter().any(|mark| wanted(&mark.slot));
         let has_room = has(|slot| matches!(slot, Slot::Room(_)));
         let priced = has_room && has(|slot| matches!(slot, Slot::Plan(_) | Slot::Hours(_)));
@@ -635,6 +341,13 @@ impl SentenceReader<'_> {
                 if (rooms, plans) == (1, 1) { Kind::Quote } else { Kind::Compare }
             }
             Kind::Cost if !has_room && has(|slot| matches!(slot, Slot::People(_))) => Kind::Compare,
+            // "Quote all rooms"
+            Kind::Quote | Kind::Cost
+                if !has_room
+                    && words[segment.start..end].iter().any(|word| is_one_of(&word.text, "rooms raeume")) =>
+            {
+                Kind::Compare
+            }
             // "What do you charge for Focus pro 3h?"
             Kind::Policy(Topic::Payment, _) if priced => Kind::Quote,
             kind => kind,
@@ -753,7 +466,7 @@ impl SentenceReader<'_> {
         };
         let mut found = requests(marks, book, is_or);
         if let Some(first) = found.first_mut().filter(|first| first.room.is_missing()) {
-            first.room = self.unknown_room_after(segment.trigger_end, marks);
+            first.room = self.unknown_room_after(segment.first_trigger_end, marks);
         }
         found
     }
@@ -832,113 +545,6 @@ fn names_price(slot: &Slot) -> bool {
     matches!(slot, Slot::Room(_) | Slot::Plan(_) | Slot::Hours(_))
 }
 
-/// What a trigger means where it stands; `None` if it means nothing there.
-fn resolve(
-    trigger: Trigger,
-    words: &[Word],
-    at: usize,
-    length: usize,
-    context: &[Word],
-    question: bool,
-    hypothetical: bool,
-) -> Option<Kind> {
-    let next = words.get(at + length).map_or("", |word| word.text.as_str());
-    let last = context.last().map_or("", |word| word.text.as_str());
-    let negated = |reach: usize| {
-        context[context.len().saturating_sub(reach)..]
-            .iter()
-            .any(|word| is_one_of(word.text.as_str(), "dont not never nicht kein without"))
-    };
-    let said_after = |list: &[&str], reach: usize| {
-        words[at + length..words.len().min(at + length + reach)]
-            .iter()
-            .take_while(|word| !word.pause_before && !is_divider(&word.text))
-            .any(|word| list.contains(&word.text.as_str()))
-    };
-    let of_rules =
-        ["policy", "policies", "fee", "fees", "terms", "rules", "conditions", "deadline"].contains(&next);
-    Some(match trigger {
-        Trigger::Quote if negated(2) => Kind::Refused(Why::Negated),
-        Trigger::Quote if is_one_of(last, "my the that this your of mein") && question => Kind::Cost,
-        Trigger::Quote => Kind::Quote,
-        Trigger::Cost => Kind::Cost,
-        Trigger::Prices => Kind::Prices,
-        Trigger::Compare => Kind::Compare,
-        Trigger::Book => {
-            let supposed = context[context.len().saturating_sub(3)..]
-                .iter()
-                .any(|word| is_one_of(word.text.as_str(), "if when once wenn falls before after bevor"));
-            if supposed {
-                return None;
-            }
-            if negated(4) || said_after(&["nicht"], 12) { Kind::Refused(Why::Negated) } else { Kind::Book }
-        }
-        Trigger::Cancel if of_rules || hypothetical || asks_to_cancel(context) => {
-            Kind::Policy(Topic::Cancellation, 4)
-        }
-        Trigger::Cancel if negated(4) || said_after(&["nicht", "not"], 12) => Kind::Refused(Why::Negated),
-        Trigger::Cancel => Kind::Cancel,
-        Trigger::Cancellation => Kind::Policy(Topic::Cancellation, 4),
-        Trigger::NoShow => Kind::Policy(Topic::NoShow, 6),
-        Trigger::Late => Kind::Policy(Topic::NoShow, 1),
-        Trigger::Refund => {
-            let when = context
-                .iter()
-                .any(|word| is_one_of(word.text.as_str(), "long when quickly soon fast wann lange"));
-            let after = said_after(&["take", "takes", "arrive", "arrives", "dauert", "lange", "long"], 4);
-            Kind::Policy(Topic::Refund, if when || after { 5 } else { 3 })
-        }
-        Trigger::Change => {
-            let noun = is_one_of(words[at].text.as_str(), "changes changing moving rescheduling umbuchung")
-                || of_rules;
-            if noun || question || hypothetical {
-                Kind::Policy(Topic::Change, 5)
-            } else {
-                Kind::Refused(Why::NotOffered)
-            }
-        }
-        Trigger::Open => Kind::Policy(Topic::OpeningHours, 2),
-        Trigger::Pay => Kind::Policy(Topic::Payment, 1),
-        Trigger::Rules => Kind::Policy(Topic::Other, 0),
-        Trigger::Availability => Kind::Refused(Why::NotOffered),
-    })
-}
-
-/// Whether the words before a trigger ask, or ask to be told.
-fn asks(context: &[Word]) -> bool {
-    context.iter().any(|word| {
-        is_one_of(
-            word.text.as_str(),
-            "\
-            what whats how when which who why is are does do can could may will would tell explain know \
-            about wissen was wie wann wo welche gibt darf kann koennen policy possible allowed",
-        )
-    })
-}
-
-/// Whether the words before "cancel" make it a question about cancelling rather than the order to do it. When in doubt
-/// it is a question.
-fn asks_to_cancel(context: &[Word]) -> bool {
-    let asking = context.iter().any(|word| {
-        is_one_of(
-            word.text.as_str(),
-            "\
-            if when what whats how until wenn falls wann was wie bis darf late possible allowed able \
-            does is fee cost costs kosten kostet refund before happens passiert why who should moeglich",
-        )
-    });
-    let may = context.windows(2).any(|pair| {
-        matches!(
-            (pair[0].text.as_str(), pair[1].text.as_str()),
-            (
-                "can" | "could" | "may" | "do" | "did" | "must" | "kann" | "koennen" | "muss",
-                "i" | "we" | "one" | "they" | "you-can" | "ich" | "wir" | "man" | "customers" | "people"
-            )
-        )
-    });
-    asking || may
-}
-
 /// Whether a new trigger says more about the segment before it rather than beginning one of its own. May change what
 /// that segment asks.
 fn absorb(last: &mut Segment, next: &Segment, divided: bool, firm: bool, slots_between: bool) -> bool {
@@ -970,8 +576,15 @@ fn absorb(last: &mut Segment, next: &Segment, divided: bool, firm: bool, slots_b
             last.kind = Compare;
             true
         }
-        // "What does it cost to book" orders nothing.
-        (Cost, Book) => !divided,
+        // "How much do I get back if I cancel" is one question, on the rules.
+        (Cost, Policy(Topic::NoShow | Topic::Cancellation | Topic::Refund | Topic::Change, _))
+            if !divided && !slots_between =>
+        {
+            last.kind = next.kind;
+            true
+        }
+        // "What does it cost to book" orders nothing, and "how much do I pay" asks once.
+        (Cost, Book | Policy(Topic::Payment, _)) => !divided,
         (Book, Compare) if !divided => {
             last.with_compare = true;
             true
@@ -981,7 +594,7 @@ fn absorb(last: &mut Segment, next: &Segment, divided: bool, firm: bool, slots_b
             !divided
         }
         // "Cancel RSV-0001 because I can't make it", "and refund me".
-        (Cancel, Policy(Topic::Refund, _)) => !next.question && !next.hypothetical,
+        (Cancel, Policy(Topic::Refund | Topic::NoShow, _)) => !next.question && !next.hypothetical,
         (Cancel | Book, Policy(..)) => !divided && !next.question && !next.hypothetical,
         (Quote, Policy(Topic::Payment | Topic::Other | Topic::OpeningHours, _)) => !divided && !next.question,
         _ => false,
@@ -1016,7 +629,7 @@ fn requests(marks: &[Mark], book: bool, is_or: impl Fn(usize, usize) -> bool) ->
                 request.condition = condition.clone();
                 true
             }
-            Slot::Booking(_) | Slot::Except(_) | Slot::Notice => true,
+            Slot::Booking(_) | Slot::Except(_) | Slot::BareCount | Slot::Notice => true,
         };
         if !placed && found.len() <= MAX_PARTS {
             found.push(next);

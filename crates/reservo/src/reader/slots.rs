@@ -33,6 +33,8 @@ pub(super) enum Slot {
     Booking(Found<BookingId>),
     Money(Found<Condition>),
     Except(Room),
+    /// "for 3", of what it does not say.
+    BareCount,
     /// Hours of notice, as in "3 hours before": no slot, but not to be read as another.
     Notice,
 }
@@ -54,6 +56,14 @@ impl Finder<'_> {
             let to = found.iter().map(|(_, to)| *to).max().unwrap_or(at + 1);
             marks.extend(found.into_iter().map(|(slot, to)| Mark { from: at, to, slot }));
             at = to;
+        }
+        // "for 3" says how long only if nothing else does, and then not in what.
+        let timed = marks.iter().any(|mark| matches!(mark.slot, Slot::Hours(_)));
+        marks.retain(|mark| !timed || mark.slot != Slot::BareCount);
+        for mark in &mut marks {
+            if mark.slot == Slot::BareCount {
+                mark.slot = Slot::Hours(self.unclear(mark.from, mark.to));
+            }
         }
         self.add_unknown_names(&mut marks);
         marks
@@ -78,6 +88,7 @@ impl Finder<'_> {
             .or_else(|| self.start_at(at))
             .or_else(|| self.customer_at(at))
             .or_else(|| self.name_at(at))
+            .or_else(|| self.bare_count_at(at))
             .into_iter()
             .collect()
     }
@@ -214,7 +225,8 @@ impl Finder<'_> {
     fn month_and_day_at(&self, at: usize) -> Option<(Slot, usize)> {
         let day = |word: &str| -> Option<u8> {
             let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-            is_one_of(&word[digits.len()..], " st nd rd th").then(|| digits.parse().ok())?
+            (word.len() == digits.len() || is_one_of(&word[digits.len()..], "st nd rd th"))
+                .then(|| digits.parse().ok())?
         };
         let (month, day, mut to) =
             if let (Some(month), Some(day)) = (month(self.word(at)), day(self.word(at + 1))) {
@@ -584,6 +596,13 @@ impl Finder<'_> {
         (to > name_at && !names_other).then(|| (Slot::Customer(self.raw(name_at, to)), to))
     }
 
+    fn bare_count_at(&self, at: usize) -> Option<(Slot, usize)> {
+        let bare = matches!(self.word(at), "for" | "fuer")
+            && number(self.word(at + 1)).is_some()
+            && self.words.get(at + 2).is_none_or(|next| next.pause_before || is_divider(&next.text));
+        bare.then_some((Slot::BareCount, at + 2))
+    }
+
     /// A room or plan by its exact name.
     fn name_at(&self, at: usize) -> Option<(Slot, usize)> {
         let word = self.word(at);
@@ -625,11 +644,20 @@ impl Finder<'_> {
         let mut found = Vec::new();
         for (at, word) in self.words.iter().enumerate() {
             let text = word.text.as_str();
+            if let Some((name, "plan" | "tarif")) = text.split_once('-').filter(|_| !covered[at]) {
+                let raw = self.raw(at, at + 1);
+                found.push(Mark {
+                    from: at,
+                    to: at + 1,
+                    slot: Slot::Plan(Found::Unclear { nearest: Plan::nearest(name), raw }),
+                });
+                continue;
+            }
             let candidate = !covered[at]
                 && (3..=30).contains(&text.len())
                 && text.chars().all(char::is_alphabetic)
                 && !is_common(text)
-                && !super::parts::is_trigger_word(text);
+                && !super::triggers::is_trigger_word(text);
             if !candidate {
                 continue;
             }

@@ -1,0 +1,246 @@
+//! Links the parts of a text: what one leaves out, another says.
+
+use super::request::{Compare, Condition, Found, Request};
+use super::{Intent, MAX_PARTS, Part, Reading, Span, Why};
+use crate::booking::BookingId;
+
+/// A part before it is linked to the others.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) intent: Intent,
+    pub(super) span: Span,
+    /// Slots of a sentence that asks nothing by itself; they belong to a request before or after it.
+    pub(super) fragment: Option<Fragment>,
+    /// Whether it says "it" or "I", and so may speak about an earlier part.
+    pub(super) personal: bool,
+    /// Whether it asks for the cheapest of an earlier comparison.
+    pub(super) refers_to_compare: bool,
+    /// Whether a fragment went into another part.
+    pub(super) used_up: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Fragment {
+    pub(super) request: Request,
+    pub(super) booking: Found<BookingId>,
+}
+
+pub(super) struct Drafts {
+    pub(super) drafts: Vec<Draft>,
+}
+
+impl Drafts {
+    /// Whether there are more parts than a reading may have.
+    pub(super) fn is_full(&self) -> bool {
+        self.first_surplus().is_some()
+    }
+
+    fn first_surplus(&self) -> Option<usize> {
+        let mut standing = self.drafts.iter().enumerate().filter(|(_, draft)| !draft.used_up);
+        standing.nth(MAX_PARTS).map(|(at, _)| at)
+    }
+    pub(super) fn push(&mut self, intent: Intent, span: Span) -> &mut Draft {
+        let joins = match (self.drafts.last(), &intent) {
+            (
+                Some(Draft { intent: Intent::Unreadable(before), fragment: None, .. }),
+                Intent::Unreadable(why),
+            ) => before == why && *why != Why::TooMany,
+            _ => false,
+        };
+        if !joins {
+            self.drafts.push(Draft {
+                intent,
+                span,
+                fragment: None,
+                personal: false,
+                refers_to_compare: false,
+                used_up: false,
+            });
+        }
+        let last = self.drafts.len() - 1;
+        let draft = &mut self.drafts[last];
+        draft.span.end = span.end;
+        draft
+    }
+
+    /// A request takes the slots of the fragments before it.
+    pub(super) fn push_request(&mut self, mut intent: Intent, span: Span) -> &mut Draft {
+        for draft in &mut self.drafts {
+            let Some(fragment) = draft.fragment.as_mut().filter(|_| !draft.used_up) else { continue };
+            match &mut intent {
+                Intent::Quote(request) | Intent::Book(request) => request.fill_from(&fragment.request),
+                Intent::Compare(compare) => fill_compare(compare, &fragment.request),
+                Intent::Cancel { booking, .. } if booking.is_missing() && !fragment.booking.is_missing() => {
+                    *booking = std::mem::take(&mut fragment.booking);
+                }
+                _ => continue,
+            }
+            draft.used_up = true;
+        }
+        self.push(intent, span)
+    }
+
+    /// A sentence without a trigger: its slots go to the request before it, or wait for the one after it.
+    pub(super) fn push_fragment(&mut self, fragment: Fragment, span: Span) {
+        let mut new_quote = None;
+        let before = self.drafts.iter_mut().rev().find(|draft| {
+            matches!(
+                draft.intent,
+                Intent::Quote(_) | Intent::Book(_) | Intent::Compare(_) | Intent::Cancel { .. }
+            )
+        });
+        match before.map(|draft| &mut draft.intent) {
+            Some(Intent::Quote(request)) => {
+                let other = &fragment.request;
+                let differs = (!other.room.is_missing()
+                    && !request.room.is_missing()
+                    && other.room != request.room)
+                    || (!other.plan.is_missing() && !request.plan.is_missing() && other.plan != request.plan)
+                    || (!other.hours.is_missing()
+                        && !request.hours.is_missing()
+                        && other.hours != request.hours);
+                if differs {
+                    let mut next = other.clone();
+                    next.fill_from(request);
+                    new_quote = Some(next);
+                } else {
+                    request.fill_from(other);
+                    take_condition(&mut request.condition, &other.condition);
+                }
+            }
+            Some(Intent::Book(request)) => {
+                let other = fragment.request;
+                contrast(&mut request.room, &other.room);
+                contrast(&mut request.plan, &other.plan);
+                contrast(&mut request.hours, &other.hours);
+                contrast(&mut request.date, &other.date);
+                contrast(&mut request.start_hour, &other.start_hour);
+                request.fill_from(&other);
+                take_condition(&mut request.condition, &other.condition);
+            }
+            Some(Intent::Compare(compare)) => fill_compare(compare, &fragment.request),
+            Some(Intent::Cancel { booking, condition }) => {
+                if booking.is_missing() {
+                    *booking = fragment.booking;
+                }
+                take_condition(condition, &fragment.request.condition);
+            }
+            _ => {
+                self.drafts.push(Draft {
+                    intent: Intent::Unreadable(Why::NoRequest),
+                    span,
+                    fragment: Some(fragment),
+                    personal: false,
+                    refers_to_compare: false,
+                    used_up: false,
+                });
+            }
+        }
+        if let Some(request) = new_quote {
+            self.push(Intent::Quote(request), span);
+        }
+    }
+
+    pub(super) fn into_reading(mut self, text: &str) -> Reading {
+        if let Some(first) = self.first_surplus() {
+            let rest = Span { start: self.drafts[first].span.start, end: text.trim_end().len() };
+            self.drafts.truncate(first);
+            self.push(Intent::Unreadable(Why::TooMany), rest);
+        }
+        let mut drafts: Vec<Draft> = self.drafts.into_iter().filter(|draft| !draft.used_up).collect();
+        for draft in &mut drafts {
+            // A room with a plan or a length asks for its price.
+            if let Some(Fragment { request, .. }) = draft.fragment.take() {
+                let named =
+                    [!request.room.is_missing(), !request.plan.is_missing(), !request.hours.is_missing()];
+                if named.into_iter().filter(|named| *named).count() >= 2 {
+                    draft.intent = Intent::Quote(request);
+                }
+            }
+        }
+        let trimmed = text.trim();
+        if drafts.is_empty() && !trimmed.is_empty() {
+            let start = text.len() - text.trim_start().len();
+            let span = Span { start, end: start + trimmed.len() };
+            return Reading {
+                parts: vec![Part { intent: Intent::Unreadable(Why::NoRequest), span, refers_to: None }],
+            };
+        }
+        let mut parts: Vec<Part> = Vec::new();
+        for draft in drafts {
+            let linked = link(draft, &parts);
+            parts.push(linked);
+        }
+        Reading { parts }
+    }
+}
+
+/// Finds the earlier part that a draft speaks about, and takes from it what the draft leaves out.
+fn link(draft: Draft, parts: &[Part]) -> Part {
+    let Draft { mut intent, span, personal, refers_to_compare, .. } = draft;
+    let latest = |wanted: fn(&Intent) -> bool| parts.iter().rposition(|part| wanted(&part.intent));
+    let is_request = |intent: &Intent| matches!(intent, Intent::Quote(_) | Intent::Book(_));
+    let refers_to = match &mut intent {
+        Intent::Book(request) if refers_to_compare => {
+            let earlier = latest(|intent| matches!(intent, Intent::Compare(_)));
+            if let Some(Intent::Compare(compare)) =
+                earlier.and_then(|at| parts.get(at)).map(|part| &part.intent)
+            {
+                if request.hours.is_missing() {
+                    request.hours.clone_from(&compare.hours);
+                }
+                if let ([plan], true) = (&compare.plans[..], request.plan.is_missing()) {
+                    request.plan = Found::Given(*plan);
+                }
+            }
+            earlier
+        }
+        Intent::Quote(request) | Intent::Book(request) if request.room.is_missing() => {
+            let earlier = latest(is_request);
+            if let Some(Intent::Quote(other) | Intent::Book(other)) =
+                earlier.and_then(|at| parts.get(at)).map(|part| &part.intent)
+            {
+                request.fill_from(other);
+                take_condition(&mut request.condition, &other.condition);
+            }
+            earlier
+        }
+        Intent::Policy { about, .. } if personal && about.room.is_missing() => {
+            latest(|intent| matches!(intent, Intent::Quote(_) | Intent::Book(_) | Intent::Cancel { .. }))
+        }
+        _ => None,
+    };
+    Part { intent, span, refers_to }
+}
+
+pub(super) fn take_condition(condition: &mut Found<Condition>, other: &Found<Condition>) {
+    if condition.is_missing() {
+        condition.clone_from(other);
+    }
+}
+
+/// Two values for one slot of a booking are a doubt, never a correction that is followed.
+fn contrast<T: Clone + PartialEq>(slot: &mut Found<T>, other: &Found<T>) {
+    match (&*slot, other) {
+        (Found::Given(one), Found::Given(two)) if one != two => {
+            *slot = Found::Ambiguous(vec![one.clone(), two.clone()]);
+        }
+        (Found::Given(_), Found::Unclear { .. } | Found::Ambiguous(_)) => slot.clone_from(other),
+        _ => {}
+    }
+}
+
+fn fill_compare(compare: &mut Compare, request: &Request) {
+    if compare.hours.is_missing() {
+        compare.hours.clone_from(&request.hours);
+    }
+    if compare.people.is_missing() {
+        compare.people.clone_from(&request.people);
+    }
+    take_condition(&mut compare.condition, &request.condition);
+    match &request.plan {
+        Found::Given(plan) if compare.plans.is_empty() => compare.plans.push(*plan),
+        unclear @ Found::Unclear { .. } => compare.unclear_plan.clone_from(unclear),
+        _ => {}
+    }
+}
