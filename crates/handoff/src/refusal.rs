@@ -90,7 +90,7 @@ pub enum Refusal {
         legal: Vec<AgentName>,
     },
     /// The package breaks the law or the route's policy.
-    #[error("the package is not valid: {}", list(errors))]
+    #[error("the package is not valid: {}", first(errors))]
     InvalidPackage {
         /// What is wrong with it: never empty.
         errors: Vec<PackageError>,
@@ -324,6 +324,15 @@ pub enum PackageError {
         /// Where.
         path: String,
     },
+}
+
+/// The first few of what may be a thousand, and how many more there are.
+fn first(errors: &[PackageError]) -> String {
+    const TOLD: usize = 8;
+    match errors.len().checked_sub(TOLD) {
+        Some(more @ 1..) => format!("{}, and {more} more", list(&errors[..TOLD])),
+        _ => list(errors),
+    }
 }
 
 fn list(items: &[impl Display]) -> String {

@@ -345,6 +345,50 @@ fn counting_starts_anew_when_the_user_speaks() {
     assert_eq!((session.run().trail().count(), session.run().messages()), (3, 3));
 }
 
+/// A run that a guard has stopped goes on when the user speaks: the conversation is legal, the count is new.
+#[test]
+fn a_stopped_run_goes_on_when_the_user_speaks() {
+    let relay = relay(BACK_AND_FORTH);
+    let model = endless();
+    let session = Session::new(&relay, &model).say("one");
+    assert!(matches!(session.done().end(), RunEnd::HandoffRefused { .. }));
+    let session = session.say("two");
+    let repeated = "booking_agent -> policy_agent: repeated_pair";
+    assert_eq!(
+        session.trail(),
+        [
+            "booking_agent -> policy_agent: taken 1",
+            "policy_agent -> booking_agent: taken 2",
+            repeated,
+            "booking_agent -> policy_agent: taken 3",
+            "policy_agent -> booking_agent: taken 4",
+            repeated,
+        ]
+    );
+    let story = session.story("booking_agent");
+    assert!(story.contains("\nuser: tu_2_0!{\"error\":\"repeated_pair\""), "{story}");
+    assert!(story.contains(" | two\nassistant: "), "{story}");
+}
+
+/// R16: an agent that has answered before gets the new package as the next message of its own conversation.
+#[test]
+fn an_agent_that_answered_before_gets_the_package_as_its_next_message() {
+    let relay = team("booking_agent -> policy_agent").entry_policy(EntryPolicy::Entry).build().unwrap();
+    let model = script([
+        ("booking_agent", hands_to("policy_agent")),
+        ("policy_agent", says("6500.")),
+        ("booking_agent", hands(to("policy_agent", "And for two?"))),
+        ("policy_agent", says("13000.")),
+    ]);
+    let session = Session::new(&relay, &model).say("one").say("two").ends(RunEnd::Answered);
+    let prompt = |task: &str| {
+        harness::read(&format!(r#"{{"task":"{task}","context":{{}}}}"#)).to_prompt(&name("booking_agent"))
+    };
+    let told = format!("user: {}\nassistant: 6500.\nuser: {}", prompt("Go on."), prompt("And for two?"));
+    assert_eq!(story(&session.request("policy_agent", 1).messages), told);
+    assert_eq!(session.order(), "booking_agent policy_agent booking_agent policy_agent");
+}
+
 /// R10: conversations of one relay share nothing.
 #[test]
 fn conversations_do_not_share_their_counts() {
@@ -446,6 +490,26 @@ fn the_users_next_message_goes_where_the_policy_says() {
     let all = |order: &str, active: &str| (order.to_owned(), active.to_owned());
     assert_eq!(order(EntryPolicy::Active), all("booking_agent policy_agent policy_agent", "policy_agent"));
     assert_eq!(order(EntryPolicy::Entry), all("booking_agent policy_agent booking_agent", "booking_agent"));
+}
+
+/// A package with a thousand faults is told in a few words; the record has them all.
+#[test]
+fn many_faults_are_told_in_a_few_words() {
+    let relay = pair();
+    let numbers = vec!["1"; 900].join(",");
+    let arguments =
+        format!(r#"{{"specialist":"policy_agent","task":"t","context":{{}},"constraints":[{numbers}]}}"#);
+    let Some(refusal @ Refusal::InvalidPackage { .. }) = ruling(&relay, &arguments) else {
+        panic!("invalid")
+    };
+    let Refusal::InvalidPackage { errors } = &refusal else { panic!("invalid") };
+    assert_eq!(errors.len(), 900);
+    let text = refusal.to_string();
+    assert!(text.ends_with("`constraints.7` is a number, must be a string, and 892 more"), "{text}");
+    let unknown: Vec<String> = (0..9).map(|n| format!(r#""m{n}":1"#)).collect();
+    let arguments =
+        format!(r#"{{"specialist":"policy_agent","task":"t","context":{{}},{}}}"#, unknown.join(","));
+    assert!(ruling(&relay, &arguments).is_some_and(|refusal| refusal.to_string().ends_with(", and 1 more")));
 }
 
 /// The words of every refusal, as a model reads them.

@@ -296,6 +296,31 @@ fn without_a_route_the_pseudo_tool_is_unknown() {
     );
 }
 
+/// Durability T58: only the pseudo-tool's own name hands over; one that looks like it is a tool nobody has.
+#[test]
+fn a_name_like_the_pseudo_tools_makes_no_hop() {
+    let huge: &'static str = "x".repeat(1_000_000).leak();
+    for tool in [
+        "",
+        " ",
+        "handoff_to_specialist ",
+        "Handoff_to_specialist",
+        "h\u{430}ndoff_to_specialist",
+        "handoff",
+        huge,
+    ] {
+        let relay = three();
+        let model = script([("a", calls([(tool, to("b", "t"))])), ("a", says("Then not."))]);
+        let session = Session::new(&relay, &model).unsaved().say("hello").ends(RunEnd::Answered);
+        assert_eq!((session.trail(), session.ran.len()), (vec![], 0), "{tool:.30}");
+        let result = session.results("a", 0).join("");
+        assert!(
+            result.starts_with(r#"tu_1_0!{"error":"unknown_tool""#) && result.len() < 400,
+            "{result:.400}"
+        );
+    }
+}
+
 /// C19: empty text, or nothing of what is needed, is told; the agent may try again.
 #[test]
 fn empty_arguments_are_told_and_may_be_mended() {
