@@ -1,5 +1,7 @@
 //! Civil dates and times.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
 use proptest::prelude::*;
 use reservo::civil::{Date, DateTime, Time, Weekday};
 

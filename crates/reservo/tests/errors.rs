@@ -1,5 +1,7 @@
 //! Errors as JSON: the code, the offending value, what would be right, and a message.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
 use reservo::booking::{BookingRequest, Customer};
 use reservo::{BookingId, Cents, Hours, Plan, ReservoError, Room, demo};
 

@@ -1,5 +1,7 @@
 //! The price list: every entry, every total, every comparison.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
 use reservo::price::{Comparison, PriceRow, Quote};
 use reservo::{Cents, Fault, Hours, Plan, PriceList, ReservoError, Room};
 
