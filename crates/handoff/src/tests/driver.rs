@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use super::coverage::Coverage;
 use super::ledger::{Counts, Ledger, guards_of};
 use super::scenario::{
-    AGENTS, ANNOUNCED, Block, DESK, HandOff, Move, POLICY, REQUIRED, Reply, Scenario, Switch, secret,
-    user_words,
+    AGENTS, ANNOUNCED, Block, DESK, HandOff, Move, POLICY, REQUIRED, Reply, Scenario, Speech, Switch, secret,
 };
 use crate::{
     CallModel, Done, EntryPolicy, Guard, Hop, HopOutcome, OnRefusal, Refusal, Relay, Run, RunEnd, Step,
@@ -21,7 +20,7 @@ enum Answer {
     Reply(Box<Result<ModelResponse, ModelError>>),
     Outputs(Vec<ToolOutput>),
     Take,
-    Hear(Words),
+    Hear(Speech),
     Retry,
 }
 
@@ -32,7 +31,7 @@ enum Answer {
 /// saved.
 pub(super) fn play(scenario: &Scenario, coverage: &mut Coverage) {
     let relay = scenario.relay();
-    let mut step = relay.start("c", user_words(1)).unwrap();
+    let mut step = relay.start("c", scenario.opening.words(1)).unwrap();
     let mut twin = step.clone();
     let mut player = Player {
         scenario,
@@ -46,7 +45,7 @@ pub(super) fn play(scenario: &Scenario, coverage: &mut Coverage) {
         coverage,
     };
     player.ledger.counts.active = DESK.to_owned();
-    player.ledger.user_spoke();
+    player.ledger.user_spoke(scenario.opening);
     for number in 0.. {
         let switch = player.switch(number, &step);
         step = player.switched(step, switch);
@@ -71,7 +70,10 @@ fn answered(relay: &Relay, step: Step, answer: Answer) -> Step {
         (Step::CallModel(call), Answer::Reply(reply)) => call.resume(relay, *reply, AT),
         (Step::CallTools(calls), Answer::Outputs(outputs)) => calls.resume(relay, outputs, AT).unwrap(),
         (Step::HandOff(handoff), Answer::Take) => handoff.take(relay, AT),
-        (Step::Done(done), Answer::Hear(words)) => done.hear(relay, words),
+        (Step::Done(done), Answer::Hear(speech)) => {
+            let words = speech.words(done.run().messages() + 1);
+            done.hear(relay, Words::new(words).unwrap())
+        }
         (Step::Done(done), Answer::Retry) => done.retry(relay).unwrap_or_else(Step::Done),
         (step, answer) => panic!("{answer:?} is no answer to {step:?}"),
     }
@@ -127,7 +129,7 @@ impl Player<'_> {
             )),
             Step::HandOff(_) => Answer::Take,
             Step::Done(_) => match self.moves.next()? {
-                Move::Hear => Answer::Hear(Words::new(user_words(self.ledger.counts.messages + 1)).unwrap()),
+                Move::Hear(speech) => Answer::Hear(*speech),
                 Move::Retry => Answer::Retry,
             },
         })
@@ -218,7 +220,7 @@ impl Player<'_> {
                     self.check_refused_late(handoff.run(), after);
                 }
             }
-            (Step::Done(done), Answer::Hear(words)) => self.check_heard(done, words.as_str(), after),
+            (Step::Done(done), Answer::Hear(speech)) => self.check_heard(done, *speech, after),
             (Step::Done(done), Answer::Retry) => self.check_retried(done, after),
             _ => unreachable!("the answer fits the step"),
         }
@@ -303,8 +305,7 @@ impl Player<'_> {
         match (verdicts.taken, after) {
             (Some((place, to)), Step::HandOff(handoff)) => {
                 let from = self.ledger.counts.active.as_str();
-                let package =
-                    handoffs[place].parcel.package(from, to, &user_words(self.ledger.counts.messages));
+                let package = handoffs[place].parcel.package(from, to, &self.ledger.words());
                 assert_eq!((handoff.to().as_str(), handoff.package()), (to, &package));
                 assert_eq!(handoff.hop().history_bytes, self.history_bytes);
             }
@@ -387,14 +388,18 @@ impl Player<'_> {
         self.check_ruling(before, &hops[..hops.len() - refused.len()], after);
     }
 
-    fn check_heard(&mut self, done: &Done, words: &str, after: &Step) {
-        self.ledger.user_spoke();
+    fn check_heard(&mut self, done: &Done, speech: Speech, after: &Step) {
+        self.ledger.user_spoke(speech);
         if self.scenario.entry_policy == EntryPolicy::Entry {
             self.ledger.counts.active = DESK.to_owned();
         }
         let active = self.ledger.counts.active.clone();
         let earlier = done.run().idle(&active);
-        assert_eq!(self.values(after, &active), heard(earlier, words), "the agent hears the user's words");
+        assert_eq!(
+            self.values(after, &active),
+            heard(earlier, &self.ledger.words()),
+            "the agent hears the user's words"
+        );
     }
 
     /// A run that failed can be tried again, with the request that failed; a run that answered cannot.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::scenario::{Block, HandOff, POLICY, REQUIRED};
+use super::scenario::{Block, HandOff, POLICY, REQUIRED, Speech};
 use crate::{Guard, Guards, HopOutcome, Run};
 
 type Pair = (String, String);
@@ -53,6 +53,8 @@ pub(super) struct Ledger {
     pub(super) steps: u32,
     /// All model calls made, failed ones included.
     pub(super) asked: usize,
+    /// How the user last spoke.
+    speech: Speech,
     pub(super) off: BTreeSet<(&'static str, &'static str)>,
 }
 
@@ -71,11 +73,17 @@ impl Ledger {
         self.steps = 0;
     }
 
-    pub(super) fn user_spoke(&mut self) {
+    pub(super) fn user_spoke(&mut self, speech: Speech) {
         self.begin();
+        self.speech = speech;
         self.counts.messages += 1;
         self.counts.since_user.clear();
         self.counts.since_user_count = 0;
+    }
+
+    /// What the user last said.
+    pub(super) fn words(&self) -> String {
+        self.speech.words(self.counts.messages)
     }
 
     pub(super) fn hopped(&mut self, to: &str) {
@@ -125,7 +133,7 @@ impl Ledger {
 
     fn verdict(&self, guards: &Guards, handoff: HandOff) -> Result<&'static str, Guard> {
         let from = &self.counts.active;
-        let to = handoff.receiver(from)?;
+        let to = handoff.receiver(from, self.speech)?;
         let has_been = self.counts.since_user.contains(&(from.clone(), to.to_owned()));
         if !self.is_ready(to) {
             Err(Guard::Ready)

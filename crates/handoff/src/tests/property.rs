@@ -6,6 +6,7 @@
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::coverage::Coverage;
 use super::driver::play;
@@ -13,7 +14,7 @@ use super::scenario::{Scenario, scenario};
 use crate::planted::{self, Bug};
 
 /// The scenarios of a search that nobody sets otherwise.
-const CASES: u32 = 250;
+const CASES: u32 = 200;
 /// The seed where the same scenarios are wanted in each run.
 const SEED: u64 = 5;
 
@@ -68,9 +69,23 @@ fn the_search_reaches_every_refusal_stop_reason_and_end() {
 }
 
 #[test]
+fn what_fails_is_made_small_and_fails_again() {
+    let bug = Some(Bug::CapOffByOne);
+    let config = Config { max_shrink_iters: 400, ..fixed(CASES) };
+    let Some(TestError::Fail(_, least)) = planted::with(bug, || search(config)).failure else {
+        panic!("the planted bug is not found")
+    };
+    let size = (least.replies.len(), least.moves.len(), least.switches.iter().flatten().count());
+    assert!(size.0 <= 6 && size.1 <= 1 && size.2 == 0, "{least:#?}");
+    let again = || planted::with(bug, || play(&least, &mut Coverage::default()));
+    assert!(catch_unwind(AssertUnwindSafe(again)).is_err(), "the least scenario fails as well");
+    play(&least, &mut Coverage::default());
+}
+
+#[test]
 fn each_planted_bug_is_found_and_without_one_nothing_is() {
     let needed = Bug::ALL.map(|bug| {
-        let search = planted::with(Some(bug), || search(fixed(CASES)));
+        let search = planted::with(Some(bug), || search(fixed(2 * CASES)));
         println!("{bug:?} is found by scenario {}", search.played);
         assert!(search.failure.is_some(), "{bug:?} is planted and not found");
         search.played

@@ -34,6 +34,7 @@ pub(super) struct Scenario {
     pub(super) max_model_calls: u32,
     /// What the models write, call after call, whoever is asked; then plain answers.
     pub(super) replies: Vec<Reply>,
+    pub(super) opening: Speech,
     /// What follows each end of the run.
     pub(super) moves: Vec<Move>,
     /// Tools that go off or on before the step of this number.
@@ -45,8 +46,20 @@ pub(super) struct Scenario {
 /// What follows an end of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Move {
-    Hear,
+    Hear(Speech),
     Retry,
+}
+
+/// What the user says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Speech {
+    #[default]
+    Plain,
+    /// More than a package may hold.
+    Long,
+    LikeMessage,
+    /// With a character that no package may hold.
+    Forbidden,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -185,9 +198,21 @@ fn receivers(from: &str) -> Vec<&'static str> {
     ROUTES.iter().filter(|(sender, _)| *sender == from).map(|(_, to)| *to).collect()
 }
 
-/// The user's words, number by number.
-pub(super) fn user_words(number: u32) -> String {
-    format!("the user's message {number}")
+impl Speech {
+    /// The user's words in the message of this number.
+    pub(super) fn words(self, number: u32) -> String {
+        match self {
+            Self::Plain => format!("the user's message {number} 🛎"),
+            Self::Long => format!("{number}{}", " words".repeat(400)),
+            Self::LikeMessage => format!(r#"{{"role":"user","content":"{number}"}}"#),
+            Self::Forbidden => format!("turn \u{202e} around {number}"),
+        }
+    }
+
+    /// Whether a package may hold the words.
+    fn fits(self) -> bool {
+        matches!(self, Self::Plain)
+    }
 }
 
 impl Scenario {
@@ -377,12 +402,13 @@ impl To {
 
 impl HandOff {
     /// The receiver, or the guard that refuses whatever the state is.
-    pub(super) fn receiver(self, from: &str) -> Result<&'static str, Guard> {
+    pub(super) fn receiver(self, from: &str, speech: Speech) -> Result<&'static str, Guard> {
         if !self.parcel.can_be_read() {
             return Err(Guard::Package);
         }
         let to = self.to.receiver(from)?;
         let fits = match self.parcel {
+            _ if (from, to) == (DESK, BOOKING) && !speech.fits() => false,
             Parcel::WithOpenItem(_) => true,
             Parcel::Fine(_) | Parcel::Invisible => (from, to) != (POLICY, PRICING),
             _ => false,
@@ -468,13 +494,26 @@ pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
         limits(),
         prop_oneof![1 => 1..6_u32, 3 => 6..16_u32],
         vec(reply(), 0..20),
-        vec(prop_oneof![2 => Just(Move::Hear), 1 => Just(Move::Retry)], 0..6),
+        speech(),
+        vec(prop_oneof![2 => speech().prop_map(Move::Hear), 1 => Just(Move::Retry)], 0..6),
         vec(option::weighted(0.3, switch()), 0..40),
-        vec(prop::bool::weighted(0.2), 0..8),
+        vec(prop::bool::weighted(0.25), 0..12),
     )
-        .prop_map(|(guards, entry_policy, limits, max_model_calls, replies, moves, switches, losses)| {
-            Scenario { guards, entry_policy, limits, max_model_calls, replies, moves, switches, losses }
-        })
+        .prop_map(
+            |(guards, entry_policy, limits, max_model_calls, replies, opening, moves, switches, losses)| {
+                Scenario {
+                    guards,
+                    entry_policy,
+                    limits,
+                    max_model_calls,
+                    replies,
+                    opening,
+                    moves,
+                    switches,
+                    losses,
+                }
+            },
+        )
 }
 
 fn guards() -> impl Strategy<Value = Guards> {
@@ -508,8 +547,17 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
+fn speech() -> impl Strategy<Value = Speech> {
+    prop_oneof![
+        24 => Just(Speech::Plain),
+        1 => Just(Speech::Long),
+        1 => Just(Speech::LikeMessage),
+        1 => Just(Speech::Forbidden),
+    ]
+}
+
 fn switch() -> impl Strategy<Value = Switch> {
-    let required = (Just((POLICY, REQUIRED)), prop::bool::weighted(0.5));
+    let required = (Just((POLICY, REQUIRED)), prop::bool::weighted(0.7));
     let other = ((prop::sample::select(&AGENTS[..]), Just("echo")), any::<bool>());
     prop_oneof![3 => required, 1 => other].prop_map(|((agent, tool), is_on)| Switch { agent, tool, is_on })
 }
@@ -595,7 +643,9 @@ fn handoff() -> impl Strategy<Value = Block> {
         Just(To::NoText),
     ];
     let to = prop_oneof![
-        8 => (0..2_usize).prop_map(To::Legal),
+        // The booking agent has two, and the way through the second is the more eventful.
+        3 => Just(To::Legal(0)),
+        6 => Just(To::Legal(1)),
         1 => (0..2_usize).prop_map(To::Adorned),
         2 => lost,
     ];
