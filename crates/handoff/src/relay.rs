@@ -278,7 +278,7 @@ impl RelayBuilder {
     /// Checks everything before anything runs.
     ///
     /// # Errors
-    /// [`BuildErrors`] with all that is wrong: illegal or double names, an entry or a route that leads nowhere,
+    /// [`BuildErrors`] with all that is wrong: illegal, double or reserved names, an entry or a route that leads nowhere,
     /// an agent that no route reaches, a receiver without a tool that a route requires, a cap beyond the law.
     pub fn build(self) -> Result<Relay, BuildErrors> {
         let mut errors = Vec::new();
@@ -289,7 +289,12 @@ impl RelayBuilder {
         let mut agents = BTreeMap::new();
         for agent in &self.agents {
             match self.with_pseudo_tool(agent).build() {
-                Ok(definition) => drop(agents.insert(definition.name().clone(), definition)),
+                Ok(definition) => {
+                    if definition.table().has(HANDOFF_TO_SPECIALIST) {
+                        errors.push(BuildError::ReservedTool { agent: agent.name().to_owned() });
+                    }
+                    agents.insert(definition.name().clone(), definition);
+                }
                 Err(error) => errors.push(BuildError::Agent(error)),
             }
         }
@@ -415,7 +420,10 @@ fn fingerprint(agents: &BTreeMap<AgentName, Definition>, builder: &RelayBuilder)
         .values()
         .map(|agent| {
             let limits = format!("{:?}", agent.limits());
-            (agent.name(), agent.system(), agent.model(), agent.max_tokens(), agent.definitions(), limits)
+            let table = agent.table();
+            let gated: Vec<_> = table.names().filter(|tool| table.needs_approval(tool.as_str())).collect();
+            let asked = (agent.system(), agent.model(), agent.max_tokens(), agent.definitions());
+            (agent.name(), asked, gated, limits)
         })
         .collect();
     let all = (
@@ -437,6 +445,12 @@ pub enum BuildError {
     /// An agent is not well formed.
     #[error(transparent)]
     Agent(DefinitionError),
+    /// An agent has a tool of its own under the name of the handoff, which no function stands behind.
+    #[error("{agent} has a tool of its own named {HANDOFF_TO_SPECIALIST:?}, the name of the handoff")]
+    ReservedTool {
+        /// The agent.
+        agent: String,
+    },
     /// Two agents have one name.
     #[error("two agents are named {name:?}; names must differ")]
     DuplicateAgent {
@@ -507,7 +521,7 @@ pub enum BuildError {
 impl BuildError {
     fn rank(&self) -> u8 {
         match self {
-            Self::Agent(_) => 0,
+            Self::Agent(_) | Self::ReservedTool { .. } => 0,
             Self::DuplicateAgent { .. } => 1,
             Self::NoEntry | Self::UnknownEntry { .. } => 2,
             Self::SelfRoute { .. } | Self::DuplicateRoute { .. } | Self::RouteToNowhere { .. } => 3,

@@ -166,10 +166,14 @@ fn the_pseudo_tool_is_given_once() {
     let own = Tool::new(HANDOFF_TO_SPECIALIST, "Mine.", |_: harness::Nothing, _: &CallContext<'_>| {
         Ok::<_, sommelier_runtime::tool::Failure>(1)
     });
-    check(
-        Relay::builder().agent(agent("a").tools([own])).agent(agent("b")).entry("a").route("a", "b"),
-        &[twice],
+    let owner = agent("a").tools([own]);
+    check(Relay::builder().agent(owner.clone()).agent(agent("b")).entry("a").route("a", "b"), &[twice]);
+    let reserved = BuildError::ReservedTool { agent: s("a") };
+    assert_eq!(
+        reserved.to_string(),
+        "a has a tool of its own named \"handoff_to_specialist\", the name of the handoff"
     );
+    check(Relay::builder().agent(owner).entry("a"), &[reserved]);
 }
 
 /// Everything that is wrong is told at once, in one order.

@@ -162,7 +162,7 @@ fn no_open_call_travels() {
 #[test]
 fn what_crosses_is_independent_of_the_history() {
     let relay = pair();
-    let long = "x".repeat(2500);
+    let long = "x".repeat(10_000);
     let crossing = |turns: u32| {
         let model = (0..turns).fold(sommelier_runtime::ScriptedModel::new(), |model, _| {
             model.turn("booking_agent", says("Noted."))
@@ -176,9 +176,9 @@ fn what_crosses_is_independent_of_the_history() {
         let [hop] = session.run().trail().hops() else { panic!("one hop") };
         (session.request("policy_agent", 0).json.clone(), hop.package_bytes, hop.history_bytes)
     };
-    let ((short, small, little), (request, bytes, left_behind)) = (crossing(0), crossing(200));
+    let ((short, small, little), (request, bytes, left_behind)) = (crossing(0), crossing(50));
     assert_eq!((&request, bytes), (&short, small));
-    assert_eq!((bytes, little), (102, 2530));
+    assert_eq!((bytes, little), (102, 10_030));
     assert!(left_behind > 500_000, "{left_behind}");
 }
 

@@ -9,6 +9,7 @@ use sommelier_handoff::{
     Agent, EntryPolicy, Guards, HANDOFF_TO_SPECIALIST, LoadError, PackagePolicy, Relay, RelayBuilder, Route,
     RunEnd, Step,
 };
+use sommelier_runtime::Tool;
 
 const PACKAGE: &str = r#"{"specialist":"policy_agent","task":"What does a no-show cost?","context":{"quoted_cents":6000,"rate":1.10}}"#;
 
@@ -103,6 +104,8 @@ fn a_step_loads_under_its_own_definition_alone() {
         routed(Route::new("a", "b").policy(PackagePolicy::strict())),
         plain([Agent::new("a", "Other orders.").tools(harness::tools()), agent("b")]).route("a", "b"),
         plain([Agent::new("a", "You are a."), agent("b")]).route("a", "b"),
+        plain([Agent::new("a", "You are a.").tools(harness::tools().map(Tool::needs_approval)), agent("b")])
+            .route("a", "b"),
         plain([agent("a").max_steps(9), agent("b")]).route("a", "b"),
         plain([agent("a").model("another"), agent("b")]).route("a", "b"),
         plain([agent("a"), agent("b").purpose("Knows the policies.")]).route("a", "b"),
