@@ -122,6 +122,8 @@ pub(crate) fn idea_at(words: &[Word], at: usize) -> Option<(Idea, usize)> {
         ("get", "back", Idea::Refund),
         ("geld", "zurueck", Idea::Refund),
         ("call", "off", Idea::Cancel),
+        ("called", "off", Idea::Cancel),
+        ("calling", "off", Idea::Cancel),
         ("other", "time", Idea::Change),
         ("another", "time", Idea::Change),
         ("another", "date", Idea::Change),

@@ -42,7 +42,8 @@ use seen::Seen;
 /// let relay = specialists::relay(&Arc::new(demo()), entry(text)).build()?;
 /// let Ok(Step::CallModel(step)) = relay.start("c-1", text) else { panic!() };
 /// let reply = OfflineRules.complete(step.request(&relay))?;
-/// assert_eq!(reply.tool_uses().next().map(|call| call.name()), Some("get_quote"));
+/// let call = reply.content.iter().find_map(|block| block.as_tool_use());
+/// assert_eq!(call.map(|call| call.name()), Some("get_quote"));
 /// assert_eq!(OfflineRules.label(), Some(OfflineRules::NAME));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

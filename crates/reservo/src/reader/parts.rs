@@ -112,6 +112,7 @@ impl SentenceReader<'_> {
                 next_mark += 1;
             }
             self.read_segment(segment, end, &marks[from..next_mark], opaque.as_ref(), drafts);
+            self.push_unread(segment, end, &marks[from..next_mark], drafts);
         }
     }
 
@@ -187,6 +188,11 @@ impl SentenceReader<'_> {
         let says = |list: &[&str]| words[start..end].iter().any(|word| list.contains(&word.text.as_str()));
         if says(&["unless", "ausser"]) {
             return Clause::Opaque;
+        }
+        // "If not, leave it" is what happens anyway.
+        let alternative = is_one_of(self.finder.word(start + 1), "not nicht");
+        if alternative && words[start + 2..].iter().all(|word| is_one_of(&word.text, LEAVING)) {
+            return Clause::Harmless;
         }
         let supposed = (start + 1..end).any(|at| {
             idea_at(words, at)
@@ -286,10 +292,14 @@ impl SentenceReader<'_> {
                 if segments.is_empty() && priced && matches!(kind, Kind::Policy(..)) {
                     segments.push(Segment::new(Kind::Quote, 0, last_slot_end));
                 }
+                // A clause that began before the trigger of another segment is not the beginning of this one.
+                let clause = segments
+                    .last()
+                    .and_then(|last| hypothetical[at].filter(|from| *from >= last.trigger_end));
                 let next = Segment {
                     kind,
                     // The first segment has the whole beginning of the sentence.
-                    start: if segments.is_empty() { 0 } else { divider.or(hypothetical[at]).unwrap_or(at) },
+                    start: if segments.is_empty() { 0 } else { divider.or(clause).unwrap_or(at) },
                     first_trigger_end: at + length,
                     trigger_end: at + length,
                     hypothetical: hypothetical[at].is_some(),
@@ -391,6 +401,28 @@ impl SentenceReader<'_> {
             Kind::Refused(why) => {
                 drafts.push(Intent::Unreadable(why), span);
             }
+        }
+    }
+
+    /// What stands after a pause or an "and", holds no slot and says something: it was not read.
+    fn push_unread(&self, segment: &Segment, end: usize, marks: &[Mark], drafts: &mut Drafts) {
+        let words = self.finder.words;
+        let read_to = marks.iter().map(|mark| mark.to).fold(segment.trigger_end, usize::max);
+        let begins = |at: &usize| words[*at].pause_before || is_divider(&words[*at].text);
+        let Some(from) = (read_to..end).find(begins) else { return };
+        let Some(first) = (from..end).find(|at| !is_divider(&words[*at].text)) else { return };
+        let asks = is_one_of(self.finder.word(first), ASKING);
+        let adds = match segment.kind {
+            Kind::Policy(..) => asks,
+            Kind::Refused(_) => false,
+            _ => asks || !is_one_of(self.finder.word(first), ADDING),
+        };
+        let says =
+            words[first..end].iter().any(|word| !is_common(&word.text) && !is_trigger_word(&word.text));
+        let harmless = courtesy(&words[first..end]).is_some();
+        if adds && says && !harmless && end - first >= 2 {
+            let span = Span { start: words[first].start, end: words[end - 1].end };
+            drafts.push(Intent::Unreadable(Why::NoRequest), span);
         }
     }
 
@@ -746,6 +778,20 @@ fn courtesy(words: &[Word]) -> Option<Courtesy> {
 const PERSONAL: &str = "\
     i im id ive we it my that this customer they someone somebody nobody guest our he she ich wir es \
     mein meine man jemand niemand keiner one";
+
+/// Words that order nothing to be done.
+const LEAVING: &str = "\
+    leave forget skip drop do nothing dont not it that then just never mind be please book anything \
+    lass lassen es bleiben sein dann nichts mach bitte";
+
+/// Words that begin a question.
+const ASKING: &str = "\
+    is are do does can could will would what whats which who where when why how gibt ist sind kann koennt habt was wer wo";
+
+/// Words that begin what only adds to the words before.
+const ADDING: &str = "\
+    for in with on at to from by of the a an my our because since as so that who which its it im i we he she \
+    fuer mit im in am um weil da das der die ein eine mein meine unser wir ich er sie please bitte if wenn falls";
 
 /// Words between a trigger and the room.
 const SKIPPED: &str = "\

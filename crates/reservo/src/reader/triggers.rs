@@ -89,7 +89,7 @@ fn is_cancel_verb(word: &str) -> bool {
         word,
         "\
         cancel cancle cancell storniere stornieren storniert storniern absagen",
-    ) || matches!(word, "call" | "annulliere" | "annullieren")
+    ) || matches!(word, "call" | "called" | "annulliere" | "annullieren")
 }
 
 /// Whether a word is a trigger by itself, and so no unknown name.
