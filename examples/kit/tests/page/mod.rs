@@ -1,0 +1,92 @@
+//! A lesson's program beside its page in docs/lessons: what the page shows is what the program prints.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A lesson as it is built, and its page.
+pub(crate) struct Lesson {
+    program: &'static str,
+    page: PathBuf,
+}
+
+impl Lesson {
+    /// The lesson of this number, whose program is at `program`.
+    pub(crate) fn new(number: &str, program: &'static str) -> Self {
+        let lessons = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/lessons");
+        Self { program, page: lessons.join(format!("{number}.md")) }
+    }
+
+    /// Runs the program with the flags, which are divided by blanks, to an exit status of `code`.
+    pub(crate) fn run(&self, flags: &str, code: i32) -> Run {
+        let Output { status, stdout, stderr } =
+            Command::new(self.program).args(flags.split_whitespace()).output().unwrap();
+        let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(status.code(), Some(code), "`{flags}`: {stdout}\n{stderr}");
+        Run { stdout, stderr }
+    }
+
+    /// The page's block shows what the program prints. With `SOMMELIER_BLESS=1` the block is written anew.
+    pub(crate) fn check_page(&self) {
+        let printed = self.run("", 0).stdout;
+        let text = std::fs::read_to_string(&self.page).unwrap();
+        let (before, shown, after) = block(&text);
+        if shown == printed {
+            return;
+        }
+        let page = self.page.display();
+        if std::env::var("SOMMELIER_BLESS").is_ok_and(|bless| bless == "1") {
+            std::fs::write(&self.page, format!("{before}{printed}{after}")).unwrap();
+            println!("{page} shows what is printed now");
+            return;
+        }
+        panic!(
+            "{page} shows another output than the program prints; SOMMELIER_BLESS=1 writes it anew:\n{printed}"
+        );
+    }
+
+    /// Wrong use is told on stderr and ends with 2; what is right is told beside it.
+    pub(crate) fn check_wrong_use(&self) {
+        for (flags, told) in [
+            ("--bogus", "--bogus is no flag here; there are --json, --trace"),
+            ("--trace loud", "there are tree, json, off"),
+            ("word", "a lesson takes no words, found [\"word\"]"),
+        ] {
+            let run = self.run(flags, 2);
+            assert_eq!(run.stdout, "", "{flags}");
+            assert!(run.stderr.contains(told), "{flags}: {}", run.stderr);
+        }
+    }
+
+    /// Spans go to stderr, and stdout is the same with them but for the line that tells of them.
+    pub(crate) fn check_traces(&self, is_json: impl Fn(&str) -> bool) {
+        let plain = self.run("", 0);
+        assert_eq!(plain.stderr, "");
+        let (untraced, _) = plain.stdout.split_once("\nThe same as spans: ").unwrap();
+
+        let lines = self.run("--trace json", 0);
+        assert_eq!(lines.stdout, untraced);
+        assert!(lines.stderr.lines().all(|line| line.starts_with("{\"name\":\"") && is_json(line)));
+        assert!(lines.stderr.contains("\"name\":\"handoff\""), "{}", lines.stderr);
+
+        let tree = self.run("--trace tree", 0);
+        assert_eq!(tree.stdout, untraced);
+        for drawn in ["invoke_workflow · conversation ", "─ agent booking_agent", "handoff"] {
+            assert!(tree.stderr.contains(drawn), "{drawn:?}: {}", tree.stderr);
+        }
+    }
+}
+
+/// What a program printed.
+pub(crate) struct Run {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The text before, in and after the first fenced block that follows the line `<!-- output -->`.
+fn block(page: &str) -> (&str, &str, &str) {
+    let marker = page.find("<!-- output -->\n").expect("the page has no line `<!-- output -->`");
+    let fence = marker + page[marker..].find("```").expect("no fence follows the marker");
+    let start = fence + page[fence..].find('\n').unwrap() + 1;
+    let end = start + page[start..].find("```").expect("the fence is not closed");
+    (&page[..start], &page[start..end], &page[end..])
+}
