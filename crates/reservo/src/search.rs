@@ -215,7 +215,9 @@ fn no_show_at(words: &[Word], at: usize) -> Option<usize> {
         miss misses missed missing skip skipped forget forgot verpasse verpassen verpasst versaeume \
         vergesse vergessen",
     ) {
-        let object = near(at + 1, 4).into_iter().find(|&place| {
+        // "Forget" is said of much else; what is missed may be named with room, plan and length.
+        let reach = if word.starts_with("mis") || word.starts_with("verpass") { 8 } else { 4 };
+        let object = near(at + 1, reach).into_iter().find(|&place| {
             is_one_of(
                 text(place),
                 "\

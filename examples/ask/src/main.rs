@@ -30,13 +30,18 @@ fn main() -> ExitCode {
         }
         ask(&flags)
     });
+    if let Err(error) = &answered {
+        eprintln!("ask: {error}");
+    }
+    ExitCode::from(status(answered.as_ref().ok().copied()))
+}
+
+/// The exit status of a text that was answered, of a run that ended otherwise, of wrong use.
+fn status(answered: Option<bool>) -> u8 {
     match answered {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("ask: {error}");
-            ExitCode::from(2)
-        }
+        Some(true) => 0,
+        Some(false) => 1,
+        None => 2,
     }
 }
 
@@ -48,7 +53,9 @@ fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
     };
     let mut house = demo();
     if let Some(now) = &flags.now {
-        house.now = now.parse()?;
+        house.now = now
+            .parse()
+            .map_err(|_| Misuse(format!("--now {now:?} is no time; one is written like 2026-11-30T10:00")))?;
     }
     let relay = specialists::relay(&Arc::new(house), entry(text)).build()?;
     let gate = if flags.approve {
@@ -68,7 +75,11 @@ fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
             eprintln!("\n{}", metrics.report());
         }
     }
-    Ok(*report.end() == RunEnd::Answered)
+    Ok(is_answered(report.end()))
+}
+
+fn is_answered(end: &RunEnd) -> bool {
+    *end == RunEnd::Answered
 }
 
 fn told(report: &Report) -> String {
@@ -81,4 +92,17 @@ fn told(report: &Report) -> String {
         text.push_str(&format!("\n{} → {} with {} bytes", hop.from, hop.to, hop.package_bytes));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_ends_otherwise_has_status_1() {
+        let ends =
+            [RunEnd::Answered, RunEnd::Unresolved, RunEnd::TurnLimit { max_steps: 8 }, RunEnd::ModelRefused];
+        assert_eq!(ends.map(|end| status(Some(is_answered(&end)))), [0, 1, 1, 1]);
+        assert_eq!(status(None), 2);
+    }
 }

@@ -20,11 +20,14 @@ pub(super) fn quote(request: &Request, seen: &Seen<'_>) -> Progress {
     let (Some(room), Some(plan), Some(count)) =
         (request.room.given(), request.plan.given(), request.hours.given())
     else {
+        if let Some(wanted) = without_room(request) {
+            return Progress::Told(Told { alternative: Some(wanted), ..Told::default() });
+        }
         return Progress::Told(Told::say(still_needed("For a quote", &open_for_quote(request))));
     };
     let found = match price(*room, *plan, *count, seen) {
         Ok(found) => found,
-        Err(progress) => return progress,
+        Err(progress) => return *progress,
     };
     let mut text = format!("{} costs {}.", found.of, found.total_cents);
     match &request.condition {
@@ -44,17 +47,33 @@ pub(super) fn quote(request: &Request, seen: &Seen<'_>) -> Progress {
     Progress::Told(Told { text, price: Some(found), alternative: None })
 }
 
+/// Whoever asks what it costs for so many people, and names no room, is helped by a comparison.
+fn without_room(request: &Request) -> Option<Wanted> {
+    let settled = matches!(request.plan, Found::Missing | Found::Given(_))
+        && matches!(request.hours, Found::Missing | Found::Given(_))
+        && request.room.is_missing();
+    let people = request.people.given().filter(|_| settled)?;
+    Some(Wanted {
+        hours: request.hours.given().copied(),
+        plans: request.plan.given().copied().into_iter().collect(),
+        min_seats: Some(*people),
+        condition: request.condition.given().copied(),
+        ..Wanted::default()
+    })
+}
+
 /// The price of a room, or the way to it.
-fn price(room: Room, plan: Plan, count: i64, seen: &Seen<'_>) -> Result<Price, Progress> {
+fn price(room: Room, plan: Plan, count: i64, seen: &Seen<'_>) -> Result<Price, Box<Progress>> {
     let arguments = format!(r#"{{"room":"{room}","plan":"{plan}","hours":{count}}}"#);
     match seen.outcome::<Quote>("get_quote", &arguments) {
-        None => Err(Progress::Call(Call::look("get_quote", arguments))),
+        None => Err(Box::new(Progress::Call(Call::look("get_quote", arguments)))),
         Some(Outcome::Worked(quote)) => Ok(Price {
             of: room_plan_hours(quote.room, quote.plan, quote.hours.get()),
             total_cents: quote.total_cents,
         }),
         Some(Outcome::Failed(failure)) => {
-            Err(Progress::Told(Told::say(format!("No quote for {room} {plan}: {}.", explain(&failure)))))
+            let text = format!("No quote for {room} {plan}: {}.", explain(&failure));
+            Err(Box::new(Progress::Told(Told::say(text))))
         }
     }
 }
@@ -98,7 +117,7 @@ pub(super) fn book(request: &Request, seen: &Seen<'_>) -> Progress {
                 return Progress::Told(Told { text, price: Some(found), alternative: None });
             }
             Ok(_) => {}
-            Err(progress) => return progress,
+            Err(progress) => return *progress,
         }
     }
     let order =

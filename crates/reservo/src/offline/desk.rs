@@ -1,12 +1,12 @@
 //! What is next, at whatever desk the model sits.
 
 use super::handoff::{self, Findings, Rest, quote_line};
-use super::phrase::{printable, quoted};
+use super::phrase::{printable, quoted, room_plan_hours};
 use super::policy::{self, Question};
 use super::seen::Seen;
 use super::{Call, Move, Price, Progress, Told, booking, pricing};
 use crate::Entry;
-use crate::reader::{Courtesy, Intent, Part, Why};
+use crate::reader::{Courtesy, Intent, Part, Request, Why};
 
 /// Stretches that could not be read, as many as are quoted.
 const MOST_QUOTED: usize = 3;
@@ -42,6 +42,23 @@ struct Work {
     place: usize,
 }
 
+/// Whether the words name a booking by its id.
+fn names_booking(words: &str) -> bool {
+    words.to_ascii_lowercase().contains("rsv-")
+}
+
+/// The order for the quote that a question about the rules needs, if it describes what is booked.
+fn quote_order(about: &Request) -> Option<String> {
+    let (room, plan, count) = (about.room.given()?, about.plan.given()?, about.hours.given()?);
+    Some(format!("Quote {}", room_plan_hours(*room, *plan, count)))
+}
+
+/// Whether the price can be asked of another trade, and has not been.
+fn may_ask_price(seen: &Seen<'_>) -> bool {
+    let is_own = seen.desks.contains(&Entry::Booking);
+    !is_own && !seen.was_refused() && seen.receivers.contains(&Entry::Booking)
+}
+
 impl Work {
     fn take(&mut self, part: &Part, known: &[Price], seen: &Seen<'_>) {
         let own = |desk: Entry| seen.desks.contains(&desk);
@@ -71,9 +88,21 @@ impl Work {
                     }
                 }
             },
-            Intent::Policy { topic, .. } => {
+            Intent::Policy { topic, about } => {
                 let question = Question::on(*topic, words);
                 let is_new = !self.asked.contains(&question);
+                if is_new && question.is_on_price() && names_booking(words) {
+                    let text = "I cannot look a booking up without changing it, so I tell the rule.";
+                    self.told.push((self.place, Told::say(text)));
+                }
+                let order = question.is_on_price().then(|| quote_order(about)).flatten();
+                if let Some(order) = order.filter(|_| is_new && known.is_empty() && may_ask_price(seen)) {
+                    self.asked.push(question.clone());
+                    self.rest.orders.push(order);
+                    self.rest.questions.push(question);
+                    self.place += 1;
+                    return;
+                }
                 if is_new {
                     self.asked.push(question.clone());
                 }
@@ -146,7 +175,7 @@ impl Work {
         });
         let told_prices: Vec<String> = told_prices.map(quote_line).collect();
         lines.extend(told_prices);
-        lines.extend(self.told.iter().map(|(_, told)| told.text.clone()));
+        lines.extend(self.told.iter().map(|(_, told)| told.text.clone()).filter(|text| !text.is_empty()));
         if let Some(to) = self.rest.next_desk(&seen.receivers).filter(|_| !seen.was_refused()) {
             let every = self.prices(known);
             let priced = every.len();

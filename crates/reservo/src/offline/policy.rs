@@ -31,6 +31,11 @@ impl Question {
         Self { topic, words }
     }
 
+    /// Whether the answer is a sum where a price is known.
+    pub(super) fn is_on_price(&self) -> bool {
+        matches!(self.topic, Topic::NoShow | Topic::Cancellation)
+    }
+
     /// Whether the answer may refer to a price.
     pub(super) fn is_on_money(&self) -> bool {
         matches!(self.topic, Topic::NoShow | Topic::Cancellation | Topic::Refund | Topic::Payment)
@@ -87,8 +92,7 @@ fn from_document(hit: &Hit, prices: &[Price]) -> String {
                         ));
                     }
                     tiers.push(format!("{} with less", part(rule.otherwise_percent)?));
-                    let of = if price.of.is_empty() { "the quote" } else { &price.of };
-                    Some(format!(" Of {} for {of}: {}.", price.total_cents, tiers.join(", ")))
+                    Some(format!(" Of {}{}: {}.", price.total_cents, for_what(price), tiers.join(", ")))
                 })
                 .collect();
             (!sums.is_empty()).then(|| sums.concat())

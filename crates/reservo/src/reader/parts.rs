@@ -358,10 +358,27 @@ impl SentenceReader<'_> {
             {
                 Kind::Compare
             }
+            // "Quote the Forum on each plan"
+            Kind::Quote | Kind::Cost
+                if !has(|slot| matches!(slot, Slot::Plan(_)))
+                    && words[segment.start..end].windows(2).any(|pair| {
+                        is_one_of(&pair[1].text, "plan plans plaene tarif tarife")
+                            && is_one_of(&pair[0].text, "all each every the jedem alle allen")
+                            && (pair[0].text != "the" || pair[1].text == "plans")
+                    }) =>
+            {
+                Kind::Compare
+            }
             // "What do you charge for Focus pro 3h?"
             Kind::Policy(Topic::Payment, _) if priced => Kind::Quote,
             kind => kind,
         };
+        // "Otherwise book Studio" is an order for a case that is not the one at hand, or not known to be.
+        let order_end = segment.first_trigger_end.min(end);
+        let otherwise = (segment.start..order_end)
+            .find(|at| is_one_of(self.finder.word(*at), "otherwise else sonst ansonsten andernfalls"))
+            .map(|at| Found::Unclear { raw: self.finder.raw(at, order_end), nearest: None });
+        let opaque = otherwise.as_ref().or(opaque);
         let from_sentence = |request: &mut Request| {
             if let Some(opaque) = opaque {
                 request.condition.clone_from(opaque);
@@ -413,13 +430,14 @@ impl SentenceReader<'_> {
         let Some(first) = (from..end).find(|at| !is_divider(&words[*at].text)) else { return };
         let asks = is_one_of(self.finder.word(first), ASKING);
         let adds = match segment.kind {
-            Kind::Policy(..) => asks,
+            Kind::Policy(..) => asks && !matches!(self.finder.word(from), "or" | "oder"),
             Kind::Refused(_) => false,
             _ => asks || !is_one_of(self.finder.word(first), ADDING),
         };
         let says =
             words[first..end].iter().any(|word| !is_common(&word.text) && !is_trigger_word(&word.text));
-        let harmless = courtesy(&words[first..end]).is_some();
+        let harmless = courtesy(&words[first..end]).is_some()
+            || words[first..end].iter().all(|word| is_one_of(&word.text, LEAVING));
         if adds && says && !harmless && end - first >= 2 {
             let span = Span { start: words[first].start, end: words[end - 1].end };
             drafts.push(Intent::Unreadable(Why::NoRequest), span);
@@ -781,7 +799,8 @@ const PERSONAL: &str = "\
 
 /// Words that order nothing to be done.
 const LEAVING: &str = "\
-    leave forget skip drop do nothing dont not it that then just never mind be please book anything \
+    leave forget skip drop do nothing dont not it that then just never mind be please book anything otherwise else \
+    sonst ansonsten andernfalls \
     lass lassen es bleiben sein dann nichts mach bitte";
 
 /// Words that begin a question.

@@ -62,8 +62,12 @@ pub(super) fn trigger_at(words: &[Word], at: usize) -> Option<(Trigger, usize)> 
         | "kostenvoranschlag" | "estimate" => Trigger::Quote,
         "cost" | "costs" | "kostet" | "kosten" | "price" | "preis" | "wieviel" | "pricing" => Trigger::Cost,
         "prices" | "rates" | "preise" | "tarife" => Trigger::Prices,
-        "compare" | "comparison" | "comparing" | "cheapest" | "cheaper" => Trigger::Compare,
-        word if ["vergleich", "guenstigst", "billigst"].iter().any(|stem| word.starts_with(stem)) => {
+        "compare" | "comparison" | "comparing" | "cheapest" | "cheaper" | "recommend" | "recommendation"
+        | "suggest" | "suggestion" => Trigger::Compare,
+        word if ["vergleich", "guenstigst", "billigst", "empfiehl", "empfehl"]
+            .iter()
+            .any(|stem| word.starts_with(stem)) =>
+        {
             Trigger::Compare
         }
         "book" | "buch" if !is_one_of(before(1), "a the this that my das mein") => Trigger::Book,

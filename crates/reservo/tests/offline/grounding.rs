@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use reservo::SPECIALISTS;
+use reservo::{DEMO_NOW, SPECIALISTS, read};
 use sommelier_handoff::Done;
 use sommelier_protocol::Role;
 
@@ -20,6 +20,7 @@ pub(crate) fn ungrounded(done: &Done, user_text: &str) -> Vec<String> {
     if ["euro", "eur", "€"].iter().any(|unit| lower.contains(unit)) {
         known.extend(amounts(&known).into_iter().map(|euro| (euro * 100).to_string()).collect::<Vec<_>>());
     }
+    known.extend(days_and_hours(user_text));
     known.extend(WORDS.iter().filter(|(word, _)| lower.contains(word)).map(|(_, value)| value.to_string()));
     let (mut documents, mut found) = (String::new(), BTreeSet::new());
     for specialist in SPECIALISTS {
@@ -67,6 +68,17 @@ pub(crate) fn ungrounded(done: &Done, user_text: &str) -> Vec<String> {
         .collect();
     let answer = done.answer().unwrap_or_default();
     numbers(&answer).into_iter().filter(|one| !known.contains(one) && !derived.contains(one)).collect()
+}
+
+/// The days and the hours of the day that the reader finds in a text.
+fn days_and_hours(text: &str) -> BTreeSet<String> {
+    let reading = serde_json::to_value(read(text, DEMO_NOW)).unwrap();
+    let parts = reading["parts"].as_array().unwrap().iter();
+    parts
+        .filter_map(|part| part["intent"].as_object())
+        .flat_map(|intent| intent.values())
+        .flat_map(|request| numbers(&format!("{} {}", request["date"], request["start_hour"])))
+        .collect()
 }
 
 /// The runs of digits, without leading zeros; the minutes of a full hour are none.
