@@ -83,7 +83,7 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
                 let refusal = verdict.err().unwrap_or_else(|| Refusal::InvalidPackage { errors: Vec::new() });
                 ruling.outputs.push(refusal.told(relay.receivers(&run.active)));
                 hop.package = package;
-                hop.outcome = HopOutcome::Refused { refusal };
+                hop.outcome = HopOutcome::Refused { refusal: Box::new(refusal) };
                 ruling.refused.push(hop);
             }
         }
@@ -100,7 +100,7 @@ pub(crate) fn is_asked_for(relay: &Relay, run: &Run, reserved: &Reserved, taken:
     };
     let Wish { specialist, package } = Wish::read(call);
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
-    let package = package.and_then(|package| with_user_words(relay, run, &written, package));
+    let package = package.map(|package| with_user_words(relay, run, &written, package));
     let Some(way) = relay.way(&run.active, &taken.to) else { return false };
     let hop = &taken.hop;
     package.as_ref() == Ok(&taken.package)
@@ -131,7 +131,7 @@ fn refuse_the_rest(looked: &mut [Looked], winner: usize) {
 fn look(relay: &Relay, run: &Run, place: usize, call: &ToolUse) -> Looked {
     let Wish { specialist, package } = Wish::read(call);
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
-    let mut package = package.and_then(|package| with_user_words(relay, run, &written, package));
+    let mut package = package.map(|package| with_user_words(relay, run, &written, package));
     let verdict = judge(relay, run, specialist.map(|_| written.as_str()), &mut package);
     Looked {
         place,
@@ -234,20 +234,27 @@ fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
 }
 
 /// The package with the user's last words, where the route asks for them.
-fn with_user_words(
-    relay: &Relay,
-    run: &Run,
-    to: &str,
-    package: HandoffPackage,
-) -> Result<HandoffPackage, Vec<PackageError>> {
+///
+/// Words that no package of this route may hold are not the model's to mend, so they do not stop the handoff:
+/// a note says that they were left out, and why.
+fn with_user_words(relay: &Relay, run: &Run, to: &str, package: HandoffPackage) -> HandoffPackage {
     let way = AgentName::new(to).ok().and_then(|to| relay.way(&run.active, &to));
-    match (way, &run.user_words) {
-        (Some(way), Some(words)) if way.route.with_user_words => {
-            let package = package.artifact("user_words", words).map_err(|error| vec![error])?;
-            // With the words it may be more than a package may be, and could not be read again.
-            HandoffPackage::read(&package.to_json())
-        }
-        _ => Ok(package),
+    let (Some(way), Some(words)) = (way.filter(|way| way.route.with_user_words), &run.user_words) else {
+        return package;
+    };
+    let policy = &way.route.policy;
+    // What is wrong with the package without the words is told as ever.
+    let before = policy.check(&package);
+    let with = |name: &str, text: &str| {
+        let with = package.clone().artifact(name, text)?;
+        // With the words it may be more than a package may be, and could not be read again.
+        let read = HandoffPackage::read(&with.to_json()).map_err(|mut errors| errors.remove(0))?;
+        let new = policy.check(&read).into_iter().find(|error| !before.contains(error));
+        new.map_or(Ok(read), Err)
+    };
+    match with("user_words", words) {
+        Ok(with) => with,
+        Err(why) => with("user_words_left_out", &why.to_string()).unwrap_or_else(|_| package.clone()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use sommelier_protocol::RawJson;
+use sommelier_protocol::{RawJson, json_string_len};
 
 use crate::law;
 
@@ -82,6 +82,19 @@ impl Json {
         }
     }
 
+    /// Bytes of the value as compact JSON, counted and not written.
+    pub(crate) fn wire_len(&self) -> usize {
+        match self {
+            Self::Null => "null".len(),
+            Self::Bool(true) => "true".len(),
+            Self::Bool(false) => "false".len(),
+            Self::Number(text) => text.len(),
+            Self::String(text) => json_string_len(text),
+            Self::Array(items) => list_len(items.iter().map(Self::wire_len)),
+            Self::Object(fields) => fields.wire_len(),
+        }
+    }
+
     /// How deep lists and objects are nested: 0 for a plain value.
     pub(crate) fn depth(&self) -> usize {
         match self {
@@ -132,6 +145,8 @@ impl<'de> Deserialize<'de> for Json {
 pub struct Fields(Vec<(Box<str>, Json)>);
 
 impl Fields {
+    pub(crate) const EMPTY: Self = Self(Vec::new());
+
     /// The value of a member.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0.iter().find(|(name, _)| &**name == key).map(|(_, value)| value)
@@ -171,6 +186,11 @@ impl Fields {
         }
     }
 
+    /// Bytes of the object as compact JSON, counted and not written.
+    pub(crate) fn wire_len(&self) -> usize {
+        list_len(self.0.iter().map(|(key, value)| json_string_len(key) + 1 + value.wire_len()))
+    }
+
     pub(crate) fn depth(&self) -> usize {
         self.0.iter().map(|(_, value)| value.depth()).max().unwrap_or(0)
     }
@@ -184,4 +204,10 @@ impl Serialize for Fields {
         }
         map.end()
     }
+}
+
+/// Bytes of a list or object: its brackets, its items, and the commas between them.
+pub(crate) fn list_len(items: impl Iterator<Item = usize>) -> usize {
+    let (count, bytes) = items.fold((0_usize, 0), |(count, bytes), item| (count + 1, bytes + item));
+    2 + count.saturating_sub(1) + bytes
 }

@@ -57,8 +57,10 @@ impl Wish {
 }
 
 fn arguments(call: &ToolUse) -> Result<Arguments, PackageError> {
+    if let Some(bytes) = call.withheld_bytes() {
+        return Err(PackageError::InputTooLarge { bytes, most: law::INPUT_BYTES });
+    }
     if let Some(text) = call.broken_input() {
-        // An input that was too large to be kept has left a note with its size, so what came is told too.
         let detail =
             format!("{}; it begins {:?}", sommelier_runtime::tool::broken(&text), law::shortened(&text));
         return Err(PackageError::NotJson { path: String::new(), detail });

@@ -40,7 +40,8 @@ impl Route {
     }
 
     /// Lets code put the user's last words into the package, as the artifact `user_words`. They count in the
-    /// package's bytes.
+    /// package's bytes. Words that no package of this route may hold are left out, and the artifact
+    /// `user_words_left_out` says why.
     pub fn with_user_words(mut self) -> Self {
         self.with_user_words = true;
         self

@@ -199,7 +199,7 @@ fn arbitrate(relay: &Relay, mut run: Box<Run>, inner: Reserved, at: Millis) -> S
     let Ruling { outputs, taken, refused } = arbiter::rule(relay, &run, &inner, at);
     let loud = refused.iter().find_map(|hop| match &hop.outcome {
         HopOutcome::Refused { refusal } if relay.guards().after(refusal.guard()) == OnRefusal::Stop => {
-            Some(refusal.clone())
+            Some((**refusal).clone())
         }
         _ => None,
     });

@@ -46,7 +46,7 @@ pub enum HopOutcome {
     /// The sender keeps the turn, or the run ended.
     Refused {
         /// Why.
-        refusal: Refusal,
+        refusal: Box<Refusal>,
     },
 }
 
@@ -83,7 +83,7 @@ impl Trail {
     /// The refusals.
     pub fn refusals(&self) -> impl Iterator<Item = &Refusal> {
         self.hops.iter().filter_map(|hop| match &hop.outcome {
-            HopOutcome::Refused { refusal } => Some(refusal),
+            HopOutcome::Refused { refusal } => Some(&**refusal),
             HopOutcome::Taken { .. } => None,
         })
     }

@@ -50,14 +50,8 @@ fn a_huge_handoff_is_told_in_a_few_words_and_not_kept() {
         ("policy_agent", says("-")),
     ]);
     let session = harness::Session::new(&relay, &model).say("hello");
-    let [Refusal::InvalidPackage { errors }] = &session.refusals()[..] else { panic!("one refusal") };
-    let [PackageError::NotJson { path, detail }] = &errors[..] else { panic!("{errors:?}") };
-    assert_eq!(path, "");
-    assert!(
-        detail.ends_with(&format!(
-            "it begins \"{bytes} bytes of arguments, over the limit of 262144; not kept\""
-        ))
-    );
+    let errors = vec![PackageError::InputTooLarge { bytes, most: 262_144 }];
+    assert_eq!(session.refusals(), [Refusal::InvalidPackage { errors }]);
     assert!(session.done().run().idle("booking_agent").unwrap().history_bytes() < 1000);
 }
 

@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::wire::{always_there, string_len, wire_object, written_len};
+use crate::wire::{always_there, json_string_len, wire_object, written_len};
 use crate::{RawJson, ToolName, ToolUseId};
 
 /// One block of a message's content.
@@ -67,18 +67,18 @@ impl ContentBlock {
     pub(crate) fn wire_len(&self) -> usize {
         match self {
             Self::Text(block) if block.layout.is_ours() => {
-                r#"{"type":"text","text":}"#.len() + string_len(&block.text)
+                r#"{"type":"text","text":}"#.len() + json_string_len(&block.text)
             }
             Self::ToolUse(block) if block.layout.is_ours() => {
                 r#"{"type":"tool_use","id":,"name":,"input":}"#.len()
-                    + string_len(&block.id)
-                    + string_len(&block.name)
+                    + json_string_len(&block.id)
+                    + json_string_len(&block.name)
                     + block.input.0.get().len()
             }
             Self::ToolResult(block) if block.layout.is_ours() => {
                 let content = match &block.content {
                     None => 0,
-                    Some(ResultContent::Text(text)) => r#","content":"#.len() + string_len(text),
+                    Some(ResultContent::Text(text)) => r#","content":"#.len() + json_string_len(text),
                     Some(ResultContent::Blocks(raw)) => r#","content":"#.len() + raw.get().len(),
                 };
                 let is_error = match block.is_error {
@@ -87,7 +87,7 @@ impl ContentBlock {
                     Some(false) => r#","is_error":false"#.len(),
                 };
                 r#"{"type":"tool_result","tool_use_id":}"#.len()
-                    + string_len(&block.tool_use_id)
+                    + json_string_len(&block.tool_use_id)
                     + content
                     + is_error
             }
@@ -241,6 +241,31 @@ impl ToolUse {
             return None;
         }
         self.input.0.read::<Broken>().ok().map(|broken| broken.text)
+    }
+
+    /// The member under which the size of an input stands that was too large to be kept.
+    pub const WITHHELD: &'static str = "WITHHELD_BYTES";
+
+    /// Puts a note of its size in the place of the arguments: for an input too large to be kept and sent again
+    /// with every request.
+    pub fn withhold_input(&mut self) {
+        let note = format!(r#"{{"{}":{}}}"#, Self::WITHHELD, self.input.0.get().len());
+        self.input = Input::from_text(&note);
+    }
+
+    /// The bytes of an input that was withheld; `None` for one that stands here.
+    pub fn withheld_bytes(&self) -> Option<usize> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Withheld {
+            #[serde(rename = "WITHHELD_BYTES")]
+            bytes: usize,
+        }
+
+        if !self.input.0.get().starts_with(r#"{"WITHHELD_BYTES":"#) {
+            return None;
+        }
+        self.input.0.read::<Withheld>().ok().map(|withheld| withheld.bytes)
     }
 
     pub(crate) fn set_id(&mut self, id: Box<str>) {

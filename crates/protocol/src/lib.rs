@@ -49,3 +49,4 @@ pub use stop::StopReason;
 pub use tool::{ToolChoice, ToolDefinition};
 pub use transcript::{Asking, BlankText, Called, Misanswered, Owing, Reply, Resting, Words};
 pub use usage::Usage;
+pub use wire::json_string_len;

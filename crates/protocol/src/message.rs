@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::wire::{always_there, string_len, wire_object, written_len};
+use crate::wire::{always_there, json_string_len, wire_object, written_len};
 use crate::{ContentBlock, RawJson, ToolResult, ToolUse};
 
 /// Who speaks.
@@ -101,7 +101,7 @@ impl Message {
             Role::System => "system".len(),
         };
         let content = match &self.content {
-            Content::Text(text) => string_len(text),
+            Content::Text(text) => json_string_len(text),
             Content::Blocks(blocks) => {
                 2 + blocks.len().saturating_sub(1) + blocks.iter().map(ContentBlock::wire_len).sum::<usize>()
             }

@@ -256,16 +256,24 @@ macro_rules! wire_object {
 }
 pub(crate) use wire_object;
 
-/// How many bytes `text` takes as a JSON string, quotes included, as serde_json writes it.
-pub(crate) fn string_len(text: &str) -> usize {
-    2 + text
-        .bytes()
-        .map(|byte| match byte {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
-            0..=0x1f => 6,
-            _ => 1,
-        })
-        .sum::<usize>()
+/// How many bytes `text` takes as a JSON string, quotes included, as serde_json writes it. It is counted, not
+/// written.
+///
+/// ```
+/// assert_eq!(sommelier_protocol::json_string_len("a \"b\"\n"), r#""a \"b\"\n""#.len());
+/// ```
+pub fn json_string_len(text: &str) -> usize {
+    // A short escape costs one byte more, any other control character five. The counts of a part fit a byte, so
+    // that a machine looks at many bytes at a time.
+    let longer = text.as_bytes().chunks(48).map(|part| {
+        let more = part.iter().fold(0_u8, |more, &byte| {
+            let is_short = matches!(byte, b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c);
+            let is_control = byte < 0x20;
+            more + u8::from(is_short) + 5 * u8::from(is_control & !is_short)
+        });
+        usize::from(more)
+    });
+    2 + text.len() + longer.sum::<usize>()
 }
 
 /// How many bytes `value` takes as compact JSON, counted by writing it nowhere.

@@ -1,6 +1,6 @@
 //! The blocking driver.
 
-use sommelier_handoff::{CallModel, CallTools, Done, HandOff, Millis, Relay, Step};
+use sommelier_handoff::{CallModel, CallTools, Done, HandOff, Hop, Millis, Relay, Step};
 use sommelier_protocol::{BlankText, Words};
 use sommelier_runtime::Model;
 use std::collections::BTreeMap;
@@ -104,8 +104,10 @@ impl<'m> Runner<'m> {
         loop {
             let seen = step.run().trail().hops().len();
             step = match step {
-                Step::CallModel(call) => traced(self.ask(relay, call, &agent), seen, &agent),
-                Step::CallTools(calls) => traced(self.run_tools(relay, calls, &agent)?, seen, &agent),
+                Step::CallModel(call) => traced(self.ask(relay, call, &agent), seen, |_| true, &agent),
+                Step::CallTools(calls) => {
+                    traced(self.run_tools(relay, calls, &agent)?, seen, |_| true, &agent)
+                }
                 Step::HandOff(handoff) => {
                     let span = spans::handoff(&agent, handoff.hop());
                     let handoff = match at_handoff(handoff) {
@@ -167,8 +169,9 @@ pub(crate) enum Driven<T> {
 }
 
 /// The step, after a span for each handoff that was refused on the way to it.
-fn traced(step: Step, seen: usize, agent: &Span) -> Step {
-    for hop in step.run().trail().hops().iter().skip(seen).filter(|hop| !hop.outcome.is_taken()) {
+fn traced(step: Step, seen: usize, which: impl Fn(&Hop) -> bool, agent: &Span) -> Step {
+    let new = step.run().trail().hops().iter().skip(seen);
+    for hop in new.filter(|hop| !hop.outcome.is_taken() && which(hop)) {
         spans::record_hop(&spans::handoff(agent, hop), &hop.outcome);
     }
     step

@@ -184,7 +184,7 @@ impl ModelCall {
         progress.count(&response.usage);
         let stop = response.stop_reason.unwrap_or_else(|| StopReason::Other("".into()));
         let mut content = response.content;
-        let withheld = withhold(&mut content, agent.limits().input_bytes);
+        withhold(&mut content, agent.limits().input_bytes);
         match asking.replied(content) {
             Reply::Empty(asking) => match cut_short(stop) {
                 Some(end) => rest(progress, Rest::Asking(asking), end),
@@ -202,7 +202,7 @@ impl ModelCall {
                 None => {
                     progress.empty = 0;
                     progress.pauses = 0;
-                    ToolCalls::plan(progress, called, &withheld, agent).next(agent)
+                    ToolCalls::plan(progress, called, agent).next(agent)
                 }
             },
         }
@@ -248,23 +248,15 @@ fn ask_again(mut progress: Box<Progress>, silence: Rest, agent: &Definition) -> 
     next(progress, silence.say(Words::or_dash(EMPTY_REPLY)), agent)
 }
 
-/// Puts a note in place of each input that is larger than a call may bring, and gives the place among the
-/// calls and the size of each.
-fn withhold(content: &mut [ContentBlock], most: usize) -> Vec<(usize, usize)> {
-    let calls = content.iter_mut().filter_map(|block| match block {
-        ContentBlock::ToolUse(call) => Some(call),
-        _ => None,
-    });
-    let mut withheld = Vec::new();
-    for (place, call) in calls.enumerate() {
-        let bytes = call.input().get().len();
-        if bytes > most {
-            let note = format!("{bytes} bytes of arguments, over the limit of {most}; not kept");
-            *call = ToolUse::scripted(call.id(), call.name(), &note);
-            withheld.push((place, bytes));
+/// Puts a note of its size in place of each input that is larger than a call may bring.
+fn withhold(content: &mut [ContentBlock], most: usize) {
+    for block in content {
+        if let ContentBlock::ToolUse(call) = block
+            && call.input().get().len() > most
+        {
+            call.withhold_input();
         }
     }
-    withheld
 }
 
 /// What is to become of one call of a reply.
@@ -287,12 +279,7 @@ pub struct ToolCalls {
 }
 
 impl ToolCalls {
-    fn plan(
-        progress: Box<Progress>,
-        called: Called,
-        withheld: &[(usize, usize)],
-        agent: &Definition,
-    ) -> Self {
+    fn plan(progress: Box<Progress>, called: Called, agent: &Definition) -> Self {
         let Called { owing, misnamed } = called;
         let most = agent.limits().calls_per_reply;
         let legal = || agent.definitions().iter().map(|definition| definition.name.as_str());
@@ -305,9 +292,8 @@ impl ToolCalls {
             } else if agent.is_reserved(call.name()) {
                 Plan::Reserve
             } else if agent.table().has(call.name()) {
-                let withheld = withheld.iter().find(|(at, _)| *at == place);
-                withheld.map_or(Plan::Run, |(_, bytes)| {
-                    Plan::Answered(tool::arguments_too_large(*bytes, agent.limits().input_bytes))
+                call.withheld_bytes().map_or(Plan::Run, |bytes| {
+                    Plan::Answered(tool::arguments_too_large(bytes, agent.limits().input_bytes))
                 })
             } else {
                 Plan::Answered(tool::unknown_tool(agent.name(), call.name(), legal()))
@@ -373,10 +359,15 @@ fn answer(owing: Owing, plans: Vec<Plan>) -> Asking {
 
 /// A number that tells whether two replies in a row made the same calls and got the same results.
 fn fingerprint(owing: &Owing, plans: &[Plan]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut hash = 0_u64;
+    let mut mix = |word: u64| hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    // Eight bytes at a time, equal on every machine; the length keeps neighbours apart.
     let mut add = |text: &str| {
-        for byte in text.bytes().chain([0xff]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        mix(text.len() as u64);
+        for part in text.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            mix(u64::from_le_bytes(word));
         }
     };
     for (call, plan) in owing.calls().zip(plans) {

@@ -11,13 +11,14 @@ use crate::{Guard, RunEnd};
 pub(super) struct Coverage(BTreeMap<String, u32>);
 
 /// What else a search must reach, beside every refusal, stop reason and end.
-pub(super) const SIGHTS: [&str; 9] = [
+pub(super) const SIGHTS: [&str; 10] = [
     "handed back (A→B→A)",
     "round a cycle of three",
     "activated again",
     "handoff beside own tools",
     "refused at the last moment",
     "words of the user crossed",
+    "words of the user left out",
     "failed run retried",
     "answered run not retried",
     "reply without a stop reason",

@@ -305,7 +305,8 @@ impl Player<'_> {
         match (verdicts.taken, after) {
             (Some((place, to)), Step::HandOff(handoff)) => {
                 let from = self.ledger.counts.active.as_str();
-                let package = handoffs[place].parcel.package(from, to, &self.ledger.words());
+                let package =
+                    handoffs[place].parcel.package(from, to, self.ledger.speech, &self.ledger.words());
                 assert_eq!((handoff.to().as_str(), handoff.package()), (to, &package));
                 assert_eq!(handoff.hop().history_bytes, self.history_bytes);
             }
@@ -322,7 +323,7 @@ impl Player<'_> {
     /// A refused loop tells its chain and its cap.
     fn check_loop(&self, hop: &Hop) {
         let HopOutcome::Refused { refusal } = &hop.outcome else { panic!("a hop before it is taken") };
-        let found = match refusal {
+        let found = match &**refusal {
             Refusal::HandoffLimitExceeded { max, chain } => (Some(*max), chain),
             Refusal::RepeatedPair { chain, .. } => (None, chain),
             _ => return,
@@ -367,6 +368,9 @@ impl Player<'_> {
         }
         if handoff.package().artifacts().get("user_words").is_some() {
             self.coverage.saw("words of the user crossed");
+        }
+        if handoff.package().artifacts().get("user_words_left_out").is_some() {
+            self.coverage.saw("words of the user left out");
         }
         self.ledger.hopped(&to);
         let (hop, before) = after.run().trail().hops().split_last().unwrap();

@@ -54,7 +54,7 @@ pub(super) struct Ledger {
     /// All model calls made, failed ones included.
     pub(super) asked: usize,
     /// How the user last spoke.
-    speech: Speech,
+    pub(super) speech: Speech,
     pub(super) off: BTreeSet<(&'static str, &'static str)>,
 }
 
@@ -133,7 +133,7 @@ impl Ledger {
 
     fn verdict(&self, guards: &Guards, handoff: HandOff) -> Result<&'static str, Guard> {
         let from = &self.counts.active;
-        let to = handoff.receiver(from, self.speech)?;
+        let to = handoff.receiver(from)?;
         let has_been = self.counts.since_user.contains(&(from.clone(), to.to_owned()));
         if !self.is_ready(to) {
             Err(Guard::Ready)

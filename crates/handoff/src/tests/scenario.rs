@@ -209,9 +209,20 @@ impl Speech {
         }
     }
 
-    /// Whether a package may hold the words.
-    fn fits(self) -> bool {
-        matches!(self, Self::Plain)
+    /// Why no package may hold the words, if so; `bytes` is what the package would have with them.
+    fn left_out(self, bytes: usize) -> Option<String> {
+        match self {
+            Self::Plain => None,
+            Self::Long => Some(format!("bytes of the package: {bytes}, at most 2048")),
+            Self::LikeMessage => Some(
+                "`artifacts.user_words` holds a message (`role` and `content`); a package carries a task and its data, \
+                 never a history"
+                    .to_owned(),
+            ),
+            Self::Forbidden => {
+                Some("`artifacts.user_words` holds the character U+202E, which is not allowed".to_owned())
+            }
+        }
     }
 }
 
@@ -402,13 +413,12 @@ impl To {
 
 impl HandOff {
     /// The receiver, or the guard that refuses whatever the state is.
-    pub(super) fn receiver(self, from: &str, speech: Speech) -> Result<&'static str, Guard> {
+    pub(super) fn receiver(self, from: &str) -> Result<&'static str, Guard> {
         if !self.parcel.can_be_read() {
             return Err(Guard::Package);
         }
         let to = self.to.receiver(from)?;
         let fits = match self.parcel {
-            _ if (from, to) == (DESK, BOOKING) && !speech.fits() => false,
             Parcel::WithOpenItem(_) => true,
             Parcel::Fine(_) | Parcel::Invisible => (from, to) != (POLICY, PRICING),
             _ => false,
@@ -471,7 +481,7 @@ impl Parcel {
     }
 
     /// The package that crosses from `from` to `to`, when it is one.
-    pub(super) fn package(self, from: &str, to: &str, words: &str) -> HandoffPackage {
+    pub(super) fn package(self, from: &str, to: &str, speech: Speech, words: &str) -> HandoffPackage {
         let package = match self {
             Self::Fine(n) => HandoffPackage::new(format!("work {n}")).context("n", &n),
             Self::WithOpenItem(n) => {
@@ -480,9 +490,14 @@ impl Parcel {
             Self::Invisible => HandoffPackage::new("soft\u{ad}hyphen").context("b", "zero\u{200b}width"),
             other => panic!("{other:?} is never taken"),
         };
-        match (from, to) {
-            (DESK, BOOKING) => package.unwrap().artifact("user_words", words).unwrap(),
-            _ => package.unwrap(),
+        let package = package.unwrap();
+        if (from, to) != (DESK, BOOKING) {
+            return package;
+        }
+        let bytes = package.clone().artifact("user_words", words).map_or(0, |with| with.bytes());
+        match speech.left_out(bytes) {
+            None => package.artifact("user_words", words).unwrap(),
+            Some(why) => package.artifact("user_words_left_out", &why).unwrap(),
         }
     }
 }

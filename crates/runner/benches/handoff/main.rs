@@ -1,0 +1,150 @@
+//! What the core costs, beside a bare loop that keeps its transcript too.
+//!
+//! `cargo bench -p sommelier-runner` runs it. Criterion measures each figure; after it, every pair whose ratio
+//! docs/performance.md states is timed in turn, A B A B, and the ratios of the medians are printed, so that a
+//! drift of the machine's speed meets both sides.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark may stop at what cannot be")]
+
+mod floor;
+mod ours;
+
+use criterion::{BatchSize, BenchmarkId, Criterion};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .sample_size(30)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .configure_from_args();
+    running_case(&mut criterion);
+    steps_before_a_handoff(&mut criterion);
+    handoffs_to_and_fro(&mut criterion);
+    criterion.final_summary();
+    ratios();
+}
+
+/// The running case: a quote, a handoff, a search, an answer.
+fn running_case(criterion: &mut Criterion) {
+    let relay = ours::running_relay();
+    let desks = ours::desks(&relay);
+    let mut group = criterion.benchmark_group("running case");
+    group.bench_function("floor", |b| b.iter(|| floor::running_case(&desks, floor::Wire::None)));
+    group.bench_function("ours", |b| b.iter(|| ours::running_case(&relay, ours::Wire::None)));
+    group.bench_function("floor with wire", |b| b.iter(|| floor::running_case(&desks, floor::Wire::Json)));
+    group.bench_function("ours with wire", |b| b.iter(|| ours::running_case(&relay, ours::Wire::Json)));
+    group.finish();
+}
+
+/// N tool steps of the sender, then a handoff.
+fn steps_before_a_handoff(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tool steps before a handoff");
+    for n in [1_u32, 10, 100, 1000] {
+        let relay = ours::long_relay(n);
+        let desks = ours::desks(&relay);
+        group.bench_with_input(BenchmarkId::new("floor", n), &n, |b, n| b.iter(|| floor::steps(&desks, *n)));
+        group.bench_with_input(BenchmarkId::new("ours", n), &n, |b, n| b.iter(|| ours::steps(&relay, *n)));
+        group.bench_with_input(BenchmarkId::new("the hop alone", n), &n, |b, n| {
+            b.iter_batched(
+                || ours::before_the_handoff(&relay, *n),
+                |handoff| black_box(handoff.take(&relay, 0)),
+                BatchSize::SmallInput,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// K handoffs to and fro between two agents.
+fn handoffs_to_and_fro(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("handoffs to and fro");
+    for k in [10_u32, 100, 1000] {
+        let relay = ours::to_and_fro_relay(k);
+        group.bench_with_input(BenchmarkId::new("ours", k), &k, |b, k| {
+            b.iter(|| ours::to_and_fro(&relay, *k));
+        });
+    }
+    group.finish();
+}
+
+fn ratios() {
+    let relay = ours::running_relay();
+    let desks = ours::desks(&relay);
+    println!("\nratios, each of two sides timed in turn (median of the medians of 41 rounds)");
+    ratio(
+        "running case, ours / floor",
+        2.5,
+        || ours::running_case(&relay, ours::Wire::None),
+        || floor::running_case(&desks, floor::Wire::None),
+    );
+    ratio(
+        "running case with wire, ours / floor",
+        1.5,
+        || ours::running_case(&relay, ours::Wire::Json),
+        || floor::running_case(&desks, floor::Wire::Json),
+    );
+
+    let (short, long) = (ours::long_relay(10), ours::long_relay(1000));
+    per(
+        "core cost per step, N = 1000 / N = 10",
+        || ours::steps(&long, 1000),
+        1000.0,
+        || ours::steps(&short, 10),
+        10.0,
+    );
+    let (few, many) = (ours::to_and_fro_relay(10), ours::to_and_fro_relay(1000));
+    per(
+        "core cost per hop, K = 1000 / K = 10",
+        || ours::to_and_fro(&many, 1000),
+        1000.0,
+        || ours::to_and_fro(&few, 10),
+        10.0,
+    );
+
+    let bytes = |n| {
+        let relay = ours::long_relay(n);
+        ours::first_request_of_the_receiver(&relay, n)
+    };
+    println!("first request of the receiver: {} B after 1 step, {} B after 1000", bytes(1), bytes(1000));
+    println!("two threads / one thread, runs per second: {:.2}", ours::two_threads_over_one(&relay));
+}
+
+/// Prints the ratio of the medians of `a` and `b`, run in turn.
+fn ratio<A, B>(name: &str, target: f64, a: impl Fn() -> A, b: impl Fn() -> B) {
+    let (a, b) = in_turn(a, b);
+    println!("{name}: {:.2} (at most {target} wanted; {a:.0} ns / {b:.0} ns)", a / b);
+}
+
+/// Prints the ratio of the costs per unit of `a` and `b`, run in turn.
+fn per<A, B>(name: &str, a: impl Fn() -> A, units_a: f64, b: impl Fn() -> B, units_b: f64) {
+    let (a, b) = in_turn(a, b);
+    let (a, b) = (a / units_a, b / units_b);
+    println!("{name}: {:.2} ({a:.0} ns / {b:.0} ns)", a / b);
+}
+
+fn in_turn<A, B>(a: impl Fn() -> A, b: impl Fn() -> B) -> (f64, f64) {
+    let (mut times_a, mut times_b) = (Vec::new(), Vec::new());
+    for _ in 0..41 {
+        times_a.push(time(&a));
+        times_b.push(time(&b));
+    }
+    (median(times_a), median(times_b))
+}
+
+/// Nanoseconds of one call, from as many as fit in about 4 ms.
+fn time<T>(work: impl Fn() -> T) -> f64 {
+    let start = Instant::now();
+    let mut calls = 0_u32;
+    while start.elapsed() < Duration::from_millis(4) {
+        black_box(work());
+        calls += 1;
+    }
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
