@@ -143,7 +143,10 @@ impl Order<'_> {
             r#"{{"room":"{room}","plan":"{plan}","date":"{date}","start_hour":{start},"hours":{count}{customer}}}"#
         );
         match seen.outcome::<BookingReceipt>("book", &arguments) {
-            None => effect(Call::act("book", arguments), "Not booked", seen),
+            None => {
+                let undone = format!("{room} {plan} on {date} at {start}:00 was not booked");
+                effect(Call::act("book", arguments), &undone, seen)
+            }
             Some(Outcome::Worked(receipt)) => {
                 let whom = match self.customer {
                     Some(name) => format!("for {}", quoted_name(name)),

@@ -1,5 +1,7 @@
 //! What is next, at whatever desk the model sits.
 
+use std::collections::BTreeSet;
+
 use super::handoff::{self, Findings, Rest, quote_line};
 use super::phrase::{printable, quoted, room_plan_hours};
 use super::policy::{self, Question};
@@ -176,6 +178,8 @@ impl Work {
         let told_prices: Vec<String> = told_prices.map(quote_line).collect();
         lines.extend(told_prices);
         lines.extend(self.told.iter().map(|(_, told)| told.text.clone()).filter(|text| !text.is_empty()));
+        let mut told = BTreeSet::new();
+        lines.retain(|line| told.insert(line.clone()));
         if let Some(to) = self.rest.next_desk(&seen.receivers).filter(|_| !seen.was_refused()) {
             let every = self.prices(known);
             let priced = every.len();

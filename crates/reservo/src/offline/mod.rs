@@ -147,6 +147,8 @@ struct Wanted {
     hours: Option<i64>,
     rooms: Vec<crate::Room>,
     plans: Vec<crate::Plan>,
+    /// Only these rooms on these plans, if any are named.
+    pairs: Vec<(crate::Room, crate::Plan)>,
     min_seats: Option<u32>,
     exclude: Vec<crate::Room>,
     condition: Option<crate::reader::Condition>,

@@ -32,6 +32,7 @@ pub(super) fn wanted(compare: &Compare) -> Result<Wanted, String> {
         hours: compare.hours.given().copied(),
         rooms: compare.rooms.clone(),
         plans: compare.plans.clone(),
+        pairs: compare.pairs.clone(),
         min_seats: compare.people.given().copied(),
         exclude: compare.exclude.clone(),
         condition: compare.condition.given().copied(),
@@ -63,7 +64,10 @@ pub(super) fn compare(wanted: &Wanted, seen: &Seen<'_>) -> Progress {
     arguments.push('}');
     match seen.outcome::<Vec<PriceRow>>("compare_prices", &arguments) {
         None => Progress::Call(Call::look("compare_prices", arguments)),
-        Some(Outcome::Worked(rows)) => told(recommend(wanted, &rows)),
+        Some(Outcome::Worked(mut rows)) => {
+            rows.retain(|row| wanted.pairs.is_empty() || wanted.pairs.contains(&(row.room, row.plan)));
+            told(recommend(wanted, &rows))
+        }
         Some(Outcome::Failed(failure)) if failure.code() == "hours_out_of_range" => {
             let number =
                 |member: &str| failure.number(member).map(|number| number.to_string()).unwrap_or_default();
@@ -141,6 +145,10 @@ impl Wanted {
         let people = self.min_seats.map(|seats| format!(" for {seats} people")).unwrap_or_default();
         let except: String = self.exclude.iter().map(|room| format!(" except {room}")).collect();
         let limit = self.condition.map(|wanted| format!(", {}", condition(wanted))).unwrap_or_default();
+        if !self.pairs.is_empty() {
+            let pairs: Vec<String> = self.pairs.iter().map(|(room, plan)| format!("{room} {plan}")).collect();
+            return format!("Compare prices of {}{length}{people}{limit}.", list(&pairs, "and"));
+        }
         if self.rooms.is_empty() && self.min_seats.is_some() && one_plan {
             return format!("Which{plans} room is cheapest{length}{people}{except}{limit}?");
         }
@@ -156,9 +164,12 @@ impl Wanted {
             }
         };
         set("hours", self.hours.map(Value::from));
-        set("plan", several(&self.plans));
         set("min_seats", self.min_seats.map(Value::from));
-        set("room", several(&self.rooms));
+        // Pairs of a room and a plan stand in the task alone.
+        if self.pairs.is_empty() {
+            set("plan", several(&self.plans));
+            set("room", several(&self.rooms));
+        }
         set("exclude", several(&self.exclude));
         context
     }

@@ -11,6 +11,7 @@ use super::slots::{Finder, Mark, Slot, is_divider};
 use super::triggers::{Kind, Trigger, asks, is_trigger_word, resolve, trigger_at};
 use super::{Courtesy, Intent, MAX_PARTS, Reading, Span, Topic, Why};
 use crate::civil::DateTime;
+use crate::plan::Plan;
 use crate::room::Room;
 use crate::search::{Idea, idea_at};
 use crate::words::{Sentence, Word, is_one_of, sentences};
@@ -744,7 +745,23 @@ fn compare(marks: &[Mark]) -> Compare {
             _ => {}
         }
     }
+    compare.pairs = pairs(marks);
     compare
+}
+
+/// "Studio basic or Forum team": each room with the plan that stands directly after it, if all have one.
+fn pairs(marks: &[Mark]) -> Vec<(Room, Plan)> {
+    let count = |wanted: fn(&Slot) -> bool| marks.iter().filter(|mark| wanted(&mark.slot)).count();
+    let pairs: Vec<(Room, Plan)> = marks
+        .windows(2)
+        .filter(|pair| pair[0].to == pair[1].from)
+        .filter_map(|pair| match (&pair[0].slot, &pair[1].slot) {
+            (Slot::Room(Found::Given(room)), Slot::Plan(Found::Given(plan))) => Some((*room, *plan)),
+            _ => None,
+        })
+        .collect();
+    let all = [count(|slot| matches!(slot, Slot::Room(_))), count(|slot| matches!(slot, Slot::Plan(_)))];
+    if pairs.len() > 1 && all == [pairs.len(); 2] { pairs } else { Vec::new() }
 }
 
 /// Whether a sentence orders to disregard what binds the one who reads it.

@@ -130,6 +130,8 @@ pub struct Compare {
     pub unclear_room: Found<Room>,
     /// Only these plans; empty means all.
     pub plans: Vec<Plan>,
+    /// Only these rooms on these plans; empty means every room named on every plan named.
+    pub pairs: Vec<(Room, Plan)>,
     /// A word that stands where a plan would, and is none.
     pub unclear_plan: Found<Plan>,
     /// How many people are to sit in it.

@@ -1,7 +1,7 @@
 //! Whether every number of an answer has a ground.
 //!
-//! A number is grounded when it stands in the user's words, in a tool's result or in a package, or when a declared rule
-//! derives it: euro are a hundred cents; a number in words is that number; a day, an hour and a length are read from the
+//! A number is grounded when it stands in the user's words or in a tool's result of any agent, or when a declared rule
+//! derives it. A package is no ground by itself, since a model wrote it: what it tells must come from those two. The rules: euro are a hundred cents; a number in words is that number; a day, an hour and a length are read from the
 //! user's words into the arguments of `book`; a charge is percent of an amount plus a fee, a refund percent of an amount,
 //! with percent and fee from a document that was found.
 
@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 
 use reservo::{DEMO_NOW, SPECIALISTS, read};
 use sommelier_handoff::Done;
-use sommelier_protocol::Role;
 
 const WORDS: [(&str, u32); 6] = [("one", 1), ("two", 2), ("three", 3), ("four", 4), ("five", 5), ("a ", 1)];
 
@@ -27,9 +26,6 @@ pub(crate) fn ungrounded(done: &Done, user_text: &str) -> Vec<String> {
         let Some(turn) = done.run().idle(specialist.name) else { continue };
         let mut searches = BTreeSet::new();
         for message in turn.messages() {
-            if message.role == Role::User {
-                message.texts().for_each(|text| found.extend(numbers(text)));
-            }
             for call in message.tool_uses() {
                 match call.name() {
                     "book" => {

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use driver::{answer, drive, drive_with, hops, relay, relay_at};
 use grounding::ungrounded;
 use proptest::prelude::*;
-use reservo::{Cents, Entry, OfflineRules, Plan, Room, demo, entry, specialists};
+use reservo::{Cents, Entry, OfflineRules, Plan, Room, SPECIALISTS, demo, entry, specialists};
 use serde_json::Value;
-use sommelier_handoff::Step;
-use sommelier_protocol::{ToolName, Words};
+use sommelier_handoff::{Done, Step};
+use sommelier_protocol::{Message, ToolName, Words};
 use sommelier_runtime::{AgentName, Model};
 
 const RUNNING_CASE: &str = "Quote Focus pro 3h. And what happens if I don't show up?";
@@ -231,6 +231,16 @@ fn many_things_asked_at_once_are_told_or_left_out_aloud() {
     assert_eq!(answer.matches("more than I do for one request").count(), 4, "{answer}");
 }
 
+/// The bookings that a call of `cancel` named.
+fn cancelled(done: &Done) -> Vec<String> {
+    let turns = SPECIALISTS.iter().filter_map(|one| done.run().idle(one.name));
+    let calls = turns.flat_map(|turn| turn.messages().iter().flat_map(Message::tool_uses));
+    calls
+        .filter(|call| call.name() == "cancel")
+        .map(|call| call.input().read::<Value>().unwrap()["booking_id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
 /// Pieces of which requests are made, sensible or not.
 fn piece() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
@@ -295,6 +305,9 @@ proptest! {
         let relay = specialists::relay(&Arc::new(demo()), entry(&text)).build().unwrap();
         let done = drive(&relay, &text, approve, |step| step);
         prop_assert_eq!(done.end().as_str(), "answered", "{:?}", done.answer());
+        for id in cancelled(&done) {
+            prop_assert!(text.contains(&id), "{id} is cancelled, and {text:?} does not name it");
+        }
         let found = ungrounded(&done, &text);
         prop_assert!(found.is_empty(), "{:?} has no ground in {:?}", found, done.answer());
     }
