@@ -8,6 +8,7 @@ use reservo::{OfflineRules, demo, entry, specialists};
 use sommelier_handoff::RunEnd;
 use sommelier_runner::{Gate, Outcome, Report, Runner};
 use std::error::Error;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -68,9 +69,9 @@ fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
         return Err("the run waits for somebody, and nobody can answer here".into());
     };
     if flags.json {
-        println!("{}", serde_json::to_string_pretty(&RunRow::of(&report, OfflineRules::NAME))?);
+        print(&serde_json::to_string_pretty(&RunRow::of(&report, OfflineRules::NAME))?)?;
     } else {
-        println!("{}", told(&report));
+        print(&told(&report))?;
         if flags.trace != Trace::Off {
             eprintln!("\n{}", metrics.report());
         }
@@ -80,6 +81,14 @@ fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
 
 fn is_answered(end: &RunEnd) -> bool {
     *end == RunEnd::Answered
+}
+
+/// Prints a line; a reader that has gone away wants no more of it.
+fn print(text: &str) -> io::Result<()> {
+    match writeln!(io::stdout(), "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 fn told(report: &Report) -> String {

@@ -7,7 +7,8 @@
 //!
 //! ```text
 //!  text ──▶ sentences ──▶ slots of a sentence ──▶ segments, one per trigger ──▶ drafts ──▶ linked parts
-//!           words.rs      slots.rs               parts.rs, triggers.rs         drafts.rs
+//!           words.rs      slots.rs, dates.rs     parts.rs, clauses.rs,         fill.rs,
+//!                                                triggers.rs                   drafts.rs
 //! ```
 //!
 //! ```
@@ -26,7 +27,10 @@
 //! assert_eq!(reading.parts[1].span.of(text), "And what happens if I don't show up");
 //! ```
 
+mod clauses;
+mod dates;
 mod drafts;
+mod fill;
 mod lexicon;
 mod parts;
 mod request;

@@ -4,16 +4,16 @@
 //! segment before follows) to the next segment. Two triggers without a divider between them are one question said with
 //! two words, and [`absorb`] says which of the two it is.
 
+use super::clauses::LEAVING;
 use super::drafts::{Drafts, Fragment, take_condition};
+use super::fill::{compare, requests};
 use super::lexicon::is_common;
-use super::request::{Compare, Condition, Found, Request};
+use super::request::{Condition, Found, Request};
 use super::slots::{Finder, Mark, Slot, is_divider};
 use super::triggers::{Kind, Trigger, asks, is_trigger_word, resolve, trigger_at};
-use super::{Courtesy, Intent, MAX_PARTS, Reading, Span, Topic, Why};
+use super::{Courtesy, Intent, Reading, Span, Topic, Why};
 use crate::civil::DateTime;
-use crate::plan::Plan;
 use crate::room::Room;
-use crate::search::{Idea, idea_at};
 use crate::words::{Sentence, Word, is_one_of, sentences};
 
 pub(super) fn read(text: &str, now: DateTime) -> Reading {
@@ -57,20 +57,8 @@ impl Segment {
     }
 }
 
-/// A condition that a sentence states.
-enum Clause {
-    /// On an amount of money; the money is a mark of its own.
-    Money,
-    /// One that holds anyway, as "if it is free".
-    Harmless,
-    /// The case that a question is about.
-    Hypothesis,
-    /// One that is not understood.
-    Opaque,
-}
-
-struct SentenceReader<'t> {
-    finder: Finder<'t>,
+pub(super) struct SentenceReader<'t> {
+    pub(super) finder: Finder<'t>,
     sentence: &'t Sentence,
 }
 
@@ -115,112 +103,6 @@ impl SentenceReader<'_> {
             self.read_segment(segment, end, &marks[from..next_mark], opaque.as_ref(), drafts);
             self.push_unread(segment, end, &marks[from..next_mark], drafts);
         }
-    }
-
-    /// Finds the conditions: which triggers they silence, which marks they use up, which are questions in disguise.
-    fn read_clauses(
-        &self,
-        marks: &mut Vec<Mark>,
-        conditions: &mut Vec<Found<Condition>>,
-        silent: &mut [Option<bool>],
-        hypothetical: &mut [Option<usize>],
-    ) {
-        let words = self.finder.words;
-        let mut at = 0;
-        while at < words.len() {
-            let lead = self.finder.word(at);
-            let begins = match lead {
-                "if" | "wenn" | "falls" | "sofern" | "unless" | "provided" | "ausser" | "solange" => {
-                    lead != "ausser" || self.finder.word(at + 1) == "wenn"
-                }
-                "as" => (self.finder.word(at + 1), self.finder.word(at + 2)) == ("long", "as"),
-                _ => false,
-            };
-            if !begins {
-                at += 1;
-                continue;
-            }
-            let end = self.clause_end(at);
-            match self.judge(at, end, marks) {
-                Clause::Money => silent[at..end].fill(Some(false)),
-                Clause::Harmless => silent[at..end].fill(Some(true)),
-                Clause::Hypothesis => hypothetical[at..end].fill(Some(at)),
-                Clause::Opaque => {
-                    silent[at..end].fill(Some(true));
-                    marks.retain(|mark| !(at..end).contains(&mark.from));
-                    conditions.push(Found::Unclear { raw: self.finder.raw(at, end), nearest: None });
-                }
-            }
-            at = end;
-        }
-    }
-
-    /// A condition ends at a pause, at "then", or at the order that it is a condition of.
-    fn clause_end(&self, start: usize) -> usize {
-        const LONGEST: usize = 24;
-        let words = self.finder.words;
-        let mut at = start + 1;
-        while at < words.len().min(start + LONGEST) {
-            let word = &words[at];
-            let after_subject = is_one_of(
-                self.finder.word(at - 1),
-                "\
-                i we you to they ich wir zu not dont cant nicht would will someone customer must can",
-            );
-            let orders = is_one_of(
-                word.text.as_str(),
-                "\
-                book reserve cancel buche reserviere storniere please bitte quote",
-            );
-            if (word.pause_before && at > start + 1)
-                || matches!(word.text.as_str(), "then" | "dann")
-                || (orders && !after_subject && at > start + 1)
-            {
-                break;
-            }
-            at += 1;
-        }
-        at
-    }
-
-    fn judge(&self, start: usize, end: usize, marks: &[Mark]) -> Clause {
-        let words = self.finder.words;
-        let inside = |mark: &&Mark| (start..end).contains(&mark.from);
-        let says = |list: &[&str]| words[start..end].iter().any(|word| list.contains(&word.text.as_str()));
-        if says(&["unless", "ausser"]) {
-            return Clause::Opaque;
-        }
-        // "If not, leave it" is what happens anyway.
-        let alternative = is_one_of(self.finder.word(start + 1), "not nicht");
-        if alternative && words[start + 2..].iter().all(|word| is_one_of(&word.text, LEAVING)) {
-            return Clause::Harmless;
-        }
-        let supposed = (start + 1..end).any(|at| {
-            idea_at(words, at)
-                .is_some_and(|(idea, _)| matches!(idea, Idea::NoShow | Idea::Cancel | Idea::Change))
-                || words[at].text == "late"
-        });
-        if supposed {
-            return Clause::Hypothesis;
-        }
-        // A sentence has few marks about rooms; this is looked at once per condition.
-        let from = marks.partition_point(|mark| mark.from < start);
-        let here = &marks[from..];
-        if here.iter().take_while(inside).any(|mark| matches!(mark.slot, Slot::Money(_))) {
-            return Clause::Money;
-        }
-        let named: Option<&Slot> =
-            here.iter().take_while(inside).map(|mark| &mark.slot).find(|slot| matches!(slot, Slot::Room(_)));
-        let other_room = named.is_some_and(|named| {
-            marks.iter().take(64).any(|mark| matches!(mark.slot, Slot::Room(_)) && mark.slot != *named)
-        });
-        let holds = says(&["free", "available", "possible", "frei", "verfuegbar", "moeglich", "vacant"])
-            || matches!(
-                (self.finder.word(start + 1), self.finder.word(start + 2)),
-                ("you", "can" | "could" | "please" | "would") | ("i" | "we", "book" | "reserve" | "may")
-            );
-        let denied = says(&["not", "isnt", "no", "nicht", "never", "cant", "arent"]);
-        if holds && !denied && !other_room { Clause::Harmless } else { Clause::Opaque }
     }
 
     fn segments(
@@ -652,118 +534,6 @@ fn absorb(last: &mut Segment, next: &Segment, divided: bool, firm: bool, slots_b
     }
 }
 
-/// The requests that the marks of a segment make: a second value for a slot begins a second request, and what one of
-/// them leaves out it has from its neighbours. `is_or` says whether two words have an "or" between them.
-fn requests(marks: &[Mark], book: bool, is_or: impl Fn(usize, usize) -> bool) -> Vec<Request> {
-    let mut found = vec![Request::default()];
-    let mut previous_end = marks.first().map_or(0, |mark| mark.from);
-    for mark in marks {
-        let last = found.len() - 1;
-        let doubtful = book && previous_end < mark.from && is_or(previous_end, mark.from);
-        let mut next = Request::default();
-        let request = &mut found[last];
-        let placed = match &mark.slot {
-            Slot::Room(value) => place(&mut request.room, value, &mut next.room, doubtful),
-            Slot::Plan(value) => place(&mut request.plan, value, &mut next.plan, doubtful),
-            Slot::Hours(value) => place(&mut request.hours, value, &mut next.hours, doubtful),
-            Slot::Date(value) => place(&mut request.date, value, &mut next.date, doubtful),
-            Slot::Start(value) => place(&mut request.start_hour, value, &mut next.start_hour, doubtful),
-            Slot::People(value) => {
-                request.people = value.clone();
-                true
-            }
-            Slot::Customer(name) => {
-                request.customer = Found::Given(name.clone());
-                true
-            }
-            Slot::Money(condition) => {
-                request.condition = condition.clone();
-                true
-            }
-            Slot::Booking(_) | Slot::Except(_) | Slot::BareCount | Slot::Notice => true,
-        };
-        if !placed && found.len() <= MAX_PARTS {
-            found.push(next);
-        }
-        previous_end = mark.to;
-    }
-    for at in (1..found.len()).rev() {
-        let after = Request { room: Found::Missing, ..found[at].clone() };
-        found[at - 1].fill_from(&after);
-    }
-    for at in 1..found.len() {
-        let before = found[at - 1].clone();
-        found[at].fill_from(&before);
-        take_condition(&mut found[at].condition, &before.condition);
-    }
-    found
-}
-
-/// Puts a value into a slot; `false` if the slot has another and the value went into the next request.
-fn place<T: Clone + PartialEq>(
-    slot: &mut Found<T>,
-    value: &Found<T>,
-    next: &mut Found<T>,
-    doubtful: bool,
-) -> bool {
-    if slot.is_missing() || slot == value {
-        slot.clone_from(value);
-        return true;
-    }
-    if doubtful {
-        match (&mut *slot, value) {
-            (Found::Given(one), Found::Given(other)) => {
-                *slot = Found::Ambiguous(vec![one.clone(), other.clone()]);
-            }
-            (Found::Ambiguous(several), Found::Given(other)) => several.push(other.clone()),
-            _ => slot.clone_from(value),
-        }
-        return true;
-    }
-    next.clone_from(value);
-    false
-}
-
-fn compare(marks: &[Mark]) -> Compare {
-    let mut compare = Compare::default();
-    for mark in marks {
-        match &mark.slot {
-            Slot::Room(Found::Given(room)) if !compare.rooms.contains(room) => compare.rooms.push(*room),
-            Slot::Room(unclear @ Found::Unclear { .. }) => compare.unclear_room = unclear.clone(),
-            Slot::Plan(Found::Given(plan)) if !compare.plans.contains(plan) => compare.plans.push(*plan),
-            Slot::Plan(unclear @ Found::Unclear { .. }) => compare.unclear_plan = unclear.clone(),
-            Slot::Hours(hours) if !compare.hours.is_missing() && compare.hours != *hours => {
-                compare.hours = match (&compare.hours, hours) {
-                    (Found::Given(one), Found::Given(other)) => Found::Ambiguous(vec![*one, *other]),
-                    _ => hours.clone(),
-                };
-            }
-            Slot::Hours(hours) => compare.hours = hours.clone(),
-            Slot::People(people) => compare.people = people.clone(),
-            Slot::Money(condition) => compare.condition = condition.clone(),
-            Slot::Except(room) if !compare.exclude.contains(room) => compare.exclude.push(*room),
-            _ => {}
-        }
-    }
-    compare.pairs = pairs(marks);
-    compare
-}
-
-/// "Studio basic or Forum team": each room with the plan that stands directly after it, if all have one.
-fn pairs(marks: &[Mark]) -> Vec<(Room, Plan)> {
-    let count = |wanted: fn(&Slot) -> bool| marks.iter().filter(|mark| wanted(&mark.slot)).count();
-    let pairs: Vec<(Room, Plan)> = marks
-        .windows(2)
-        .filter(|pair| pair[0].to == pair[1].from)
-        .filter_map(|pair| match (&pair[0].slot, &pair[1].slot) {
-            (Slot::Room(Found::Given(room)), Slot::Plan(Found::Given(plan))) => Some((*room, *plan)),
-            _ => None,
-        })
-        .collect();
-    let all = [count(|slot| matches!(slot, Slot::Room(_))), count(|slot| matches!(slot, Slot::Plan(_)))];
-    if pairs.len() > 1 && all == [pairs.len(); 2] { pairs } else { Vec::new() }
-}
-
 /// Whether a sentence orders to disregard what binds the one who reads it.
 fn orders_to_ignore(words: &[Word]) -> bool {
     words.iter().enumerate().any(|(at, word)| {
@@ -813,12 +583,6 @@ fn courtesy(words: &[Word]) -> Option<Courtesy> {
 const PERSONAL: &str = "\
     i im id ive we it my that this customer they someone somebody nobody guest our he she ich wir es \
     mein meine man jemand niemand keiner one";
-
-/// Words that order nothing to be done.
-const LEAVING: &str = "\
-    leave forget skip drop do nothing dont not it that then just never mind be please book anything otherwise else \
-    sonst ansonsten andernfalls \
-    lass lassen es bleiben sein dann nichts mach bitte";
 
 /// Words that begin a question.
 const ASKING: &str = "\
