@@ -17,7 +17,7 @@ pub(crate) fn in_fields(fields: &Fields, path: &str) -> Option<String> {
     if fields.get("role").is_some() && fields.get("content").is_some() {
         return Some(path.to_owned());
     }
-    fields.iter().find_map(|(key, value)| in_json(value, &format!("{path}.{key}")))
+    fields.iter().find_map(|(key, value)| inside(value, path, key))
 }
 
 /// Where `value` holds a message.
@@ -25,10 +25,19 @@ pub(crate) fn in_json(value: &Json, path: &str) -> Option<String> {
     match value {
         Json::Object(fields) => in_fields(fields, path),
         Json::Array(items) => {
-            items.iter().enumerate().find_map(|(place, item)| in_json(item, &format!("{path}.{place}")))
+            let mut items = items.iter().enumerate();
+            items.find_map(|(place, item)| inside(item, path, place))
         }
         Json::String(text) => in_text(text, path),
         _ => None,
+    }
+}
+
+/// Where the value at `step` of `path` holds a message. A path is written only for what may hold one.
+fn inside(value: &Json, path: &str, step: impl std::fmt::Display) -> Option<String> {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) => None,
+        value => in_json(value, &format!("{path}.{step}")),
     }
 }
 

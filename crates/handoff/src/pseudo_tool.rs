@@ -3,24 +3,41 @@
 use sommelier_protocol::{RawJson, ToolDefinition, ToolName, ToolUse};
 
 use crate::law::{self, Arguments};
-use crate::{HandoffPackage, PackageError};
+use crate::{HandoffPackage, PackageError, PackagePolicy};
 
 /// The name of the pseudo-tool: the model calls it like any tool, and the relay takes the call as the wish
 /// to hand over the turn.
 pub const HANDOFF_TO_SPECIALIST: &str = "handoff_to_specialist";
 
-/// The pseudo-tool of an agent with these legal receivers: name and what each is for.
-pub(crate) fn definition<'a>(
-    name: ToolName,
-    receivers: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-) -> ToolDefinition {
-    let legal: Vec<&str> = receivers.clone().map(|(name, _)| name).collect();
+/// A legal receiver, as the sender's model is told of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiver<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) purpose: &'a str,
+    pub(crate) policy: &'a PackagePolicy,
+}
+
+impl Receiver<'_> {
+    /// Name, what it is for, and what its package must fill besides the context.
+    fn told(&self) -> String {
+        let mut told = self.name.to_owned();
+        if !self.purpose.is_empty() {
+            told.push_str(": ");
+            told.push_str(self.purpose);
+        }
+        let needs: Vec<&str> = self.policy.required.iter().map(|section| section.as_str()).collect();
+        if !needs.is_empty() {
+            told.push_str(&format!(" (must have {})", needs.join(", ")));
+        }
+        told
+    }
+}
+
+/// The pseudo-tool of an agent with these legal receivers.
+pub(crate) fn definition(name: ToolName, receivers: &[Receiver<'_>]) -> ToolDefinition {
+    let legal: Vec<&str> = receivers.iter().map(|receiver| receiver.name).collect();
     let legal = RawJson::of(&legal).map(|json| json.to_string()).unwrap_or_default();
-    let who: Vec<String> = receivers
-        .map(
-            |(name, purpose)| if purpose.is_empty() { name.to_owned() } else { format!("{name}: {purpose}") },
-        )
-        .collect();
+    let who: Vec<String> = receivers.iter().map(Receiver::told).collect();
     let description = format!(
         "Hands the turn to a specialist, for a need that came up in your work and that none of your tools can meet. \
          Your turn ends with this call; the specialist answers the user. It sees nothing of this conversation: \

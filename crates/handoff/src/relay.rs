@@ -8,7 +8,7 @@ use std::fmt;
 
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST};
+use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST, Receiver};
 use crate::{Guards, Route, Run, Step, step};
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
@@ -377,11 +377,16 @@ impl RelayBuilder {
     /// The agent with the pseudo-tool, when it has somebody to hand over to.
     fn with_pseudo_tool(&self, agent: &Agent) -> Agent {
         let mine = self.routes.iter().filter(|route| route.from == agent.name());
-        let receivers = mine.filter_map(|route| self.agents.iter().find(|other| other.name() == route.to));
-        let receivers = receivers.map(|other| (other.name(), other.purpose_text()));
+        let receivers: Vec<Receiver<'_>> = mine
+            .filter_map(|route| {
+                let receiver = self.agents.iter().find(|other| other.name() == route.to)?;
+                let (name, purpose) = (receiver.name(), receiver.purpose_text());
+                Some(Receiver { name, purpose, policy: &route.policy })
+            })
+            .collect();
         match ToolName::new(HANDOFF_TO_SPECIALIST) {
-            Ok(name) if receivers.clone().next().is_some() => {
-                agent.clone().reserve(pseudo_tool::definition(name, receivers))
+            Ok(name) if !receivers.is_empty() => {
+                agent.clone().reserve(pseudo_tool::definition(name, &receivers))
             }
             _ => agent.clone(),
         }

@@ -190,8 +190,11 @@ fn names_a_receiver(relay: &Relay, from: &AgentName, turn: &Turn) -> bool {
         return false;
     }
     let answer = turn.answer().unwrap_or_default();
-    let mut words = answer.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.any(|word| relay.receivers(from).any(|name| name.as_str() == word))
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_word = |(place, name): (usize, &str)| {
+        !answer[..place].ends_with(is_of_word) && !answer[place + name.len()..].starts_with(is_of_word)
+    };
+    relay.receivers(from).any(|name| answer.match_indices(name.as_str()).any(is_word))
 }
 
 /// A reply asks for a handoff, or for several.

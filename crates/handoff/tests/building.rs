@@ -231,3 +231,22 @@ fn a_conversation_begins_with_words_at_an_agent_that_is_there() {
     assert_eq!(relay.start_at("c", "conv", "hello"), Err(unknown));
     assert_eq!(relay.start_at("b", "conv", "hello").unwrap().run().active(), &name("b"));
 }
+
+/// What a route demands of a package is told to the model before it hands over, not after a refusal.
+#[test]
+fn the_model_is_told_what_a_route_demands() {
+    let route = Route::new("booking_agent", "policy_agent").policy(PackagePolicy::strict());
+    let relay = Relay::builder()
+        .agent(Agent::new("booking_agent", ""))
+        .agent(Agent::new("policy_agent", "").purpose("knows the rules"))
+        .entry("booking_agent")
+        .route_with(route)
+        .build()
+        .unwrap();
+    let definition = &relay.agent("booking_agent").unwrap().definitions()[0];
+    let description = definition.description.as_deref().unwrap();
+    assert!(
+        description.ends_with("Specialists: policy_agent: knows the rules (must have open_items)."),
+        "{description}"
+    );
+}

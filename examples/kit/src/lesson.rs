@@ -51,8 +51,8 @@ pub struct Lesson {
     pub number: &'static str,
     /// What it is about, in a line.
     pub title: &'static str,
-    /// Flags besides `--json` and `--trace`, each with its value's name and meaning.
-    pub flags: &'static [(&'static str, &'static str)],
+    /// Flags besides `--json` and `--trace`: name, name of the value, meaning.
+    pub flags: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl Lesson {
@@ -62,7 +62,7 @@ impl Lesson {
         show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
     ) -> ExitCode {
         let mut allowed = vec!["json", "trace"];
-        allowed.extend(self.flags.iter().map(|(flag, _)| *flag));
+        allowed.extend(self.flags.iter().map(|(flag, ..)| *flag));
         let flags = match Flags::parse(std::env::args_os().skip(1), &allowed) {
             Ok(flags) if flags.help => {
                 println!("{}", self.help());
@@ -115,6 +115,9 @@ impl Lesson {
             }
             if flags.trace == Trace::Off {
                 println!("\nThe same as spans: cargo xtask lesson {} --trace tree", self.number);
+                for (flag, value, meaning) in self.flags {
+                    println!("To change it:      --{flag} {value}, {meaning}");
+                }
             }
         }
         if all_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -126,8 +129,8 @@ impl Lesson {
              --trace HOW     spans to stderr: tree, json or off (default)\n",
             self.number, self.title, self.number
         );
-        for (flag, meaning) in self.flags {
-            help.push_str(&format!("  --{flag:<13} {meaning}\n"));
+        for (flag, value, meaning) in self.flags {
+            help.push_str(&format!("  {:<15} {meaning}\n", format!("--{flag} {value}")));
         }
         help
     }

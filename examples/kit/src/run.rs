@@ -1,8 +1,8 @@
 //! How a run is printed.
 
 use serde::Serialize;
-use sommelier_handoff::{Done, HandoffPackage, Hop, HopOutcome};
-use sommelier_protocol::{Message, Role};
+use sommelier_handoff::{Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome};
+use sommelier_protocol::{Message, Role, ToolUse};
 use sommelier_runner::Report;
 
 /// A run as JSON.
@@ -114,8 +114,11 @@ pub fn narrate(done: &Done) -> String {
             continue;
         }
         let messages = run.idle(agent).map(|turn| turn.messages()).unwrap_or_default();
+        let calls = messages.iter().flat_map(Message::tool_uses);
+        let handoffs: Vec<&str> =
+            calls.filter(|call| call.name() == HANDOFF_TO_SPECIALIST).map(ToolUse::id).collect();
         for message in messages {
-            tell(&mut text, agent, message);
+            tell(&mut text, agent, message, &handoffs);
         }
         for hop in run.trail().taken().filter(|hop| hop.from.as_str() == *agent) {
             let package = hop.package.as_ref().map(HandoffPackage::to_json).unwrap_or_default();
@@ -136,7 +139,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
     }
 }
 
-fn tell(text: &mut String, agent: &str, message: &Message) {
+fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str]) {
     let who = if message.role == Role::Assistant { agent } else { "reads" };
     for words in message.texts() {
         line(text, who, words);
@@ -145,7 +148,12 @@ fn tell(text: &mut String, agent: &str, message: &Message) {
         line(text, who, &format!("calls {} {}", call.name(), call.input()));
     }
     for result in message.tool_results() {
-        let how = if result.is_error() { "error" } else { "result" };
+        // No tool has run for a handoff: the loop answers it, so that the conversation stays legal.
+        let how = match (handoffs.contains(&result.tool_use_id()), result.is_error()) {
+            (true, _) => "(the loop)",
+            (false, true) => "error",
+            (false, false) => "result",
+        };
         line(text, how, &result.words());
     }
 }

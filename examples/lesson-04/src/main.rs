@@ -2,12 +2,12 @@
 //!
 //! To the model `handoff_to_specialist` is a tool like any other. No function stands behind it: the loop
 //! recognises the call, stops, and answers it itself, so that the sender's conversation stays legal.
-//! Then the executed failure: what happens when a whole history is put where a task belongs.
+//! Then the executed failure: what happens when a whole history is put where a task and its data belong.
 
 use examples_kit::{Claim, Flags, HopRow, Lesson, RefusalRow, Shown, excerpt};
 use reservo::{Entry, demo, specialists};
-use sommelier_handoff::{Guards, HANDOFF_TO_SPECIALIST, Relay, RunEnd};
-use sommelier_protocol::{Message, ModelRequest, ModelResponse, sequence};
+use sommelier_handoff::{Guards, HANDOFF_TO_SPECIALIST, RunEnd};
+use sommelier_protocol::{ModelRequest, ModelResponse, RawJson, sequence};
 use sommelier_runner::{HandoffRun, Runner, Stopped, run_agent_with_handoff};
 use sommelier_runtime::{Model, ScriptedModel, script};
 use std::error::Error;
@@ -18,15 +18,11 @@ const REQUEST: &str = "Quote Focus pro 3h. And what happens if I don't show up?"
 const PACKAGE: &str = r#"{"specialist":"policy_agent","task":"What happens if the customer does not show up for the booking?","context":{"quoted_cents":6000}}"#;
 
 fn main() -> ExitCode {
-    let lesson = Lesson {
-        number: "04",
-        title: "the pseudo-tool, the interrupted loop, and the format error",
-        flags: &[],
-    };
-    lesson.run(show)
+    let title = "the pseudo-tool, the interrupted loop, and the format error";
+    Lesson { number: "04", title, flags: &[] }.run(show)
 }
 
-/// A script that quotes, hands over, and would go on if anybody asked it to.
+/// A script of three turns: it quotes, hands over, and would go on if anybody asked it to.
 fn decisions(handoff: impl Fn(&ModelRequest<'_>) -> ModelResponse + Send + Sync + 'static) -> ScriptedModel {
     ScriptedModel::new()
         .turn("booking_agent", |_| {
@@ -36,19 +32,19 @@ fn decisions(handoff: impl Fn(&ModelRequest<'_>) -> ModelResponse + Send + Sync 
         .turn("booking_agent", |_| script::say("Nobody should ever hear this."))
 }
 
-/// The wish to hand over with the whole conversation as its context: the anti-pattern.
+/// The wish to hand over the whole conversation as context: the anti-pattern.
 fn with_history(request: &ModelRequest<'_>) -> ModelResponse {
     let history = serde_json::to_string(&request.messages).unwrap_or_default();
-    let package = format!(
+    let arguments = format!(
         r#"{{"specialist":"policy_agent","task":"Answer the customer.","context":{{"history":{history}}}}}"#
     );
-    script::call("tu_2", HANDOFF_TO_SPECIALIST, &package)
+    script::call("tu_2", HANDOFF_TO_SPECIALIST, &arguments)
 }
 
 #[derive(serde::Serialize)]
 struct Json {
     model: String,
-    schema: serde_json::Value,
+    schema: RawJson,
     model_calls: u32,
     hops: Vec<HopRow>,
     closing_result: String,
@@ -59,58 +55,64 @@ struct Json {
 fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
     let house = Arc::new(demo());
     let relay = specialists::relay(&house, Entry::Booking).build()?;
-    let schema = schema(&relay)?;
+    let booking = relay.agent("booking_agent").ok_or("there is no booking_agent")?;
+    let pseudo = booking.definitions().iter().find(|tool| tool.name.as_str() == HANDOFF_TO_SPECIALIST);
+    let schema = pseudo.ok_or("booking_agent has no pseudo-tool")?.input_schema.clone();
 
     let model = decisions(|_| script::call("tu_2", HANDOFF_TO_SPECIALIST, PACKAGE));
     let runner = Runner::new(&model).conversation("lesson-04");
     let handed = run_agent_with_handoff(&runner, &relay, "booking_agent", REQUEST)?;
-    let closing = closing_result(&handed.messages);
+    let closing = handed.messages.last().and_then(|last| last.tool_results().last());
+    let closing = closing.map(|result| result.words()).unwrap_or_default();
 
     // The same agent hands over its history, under guards that stop at the first refusal.
-    let loud =
-        specialists::relay(&house, Entry::Booking).guards(Guards::default().stop_on_any_refusal()).build()?;
-    let dumping = decisions(with_history);
-    let runner = Runner::new(&dumping).conversation("lesson-04-history");
-    let dumped = run_agent_with_handoff(&runner, &loud, "booking_agent", REQUEST)?;
+    let loud = specialists::relay(&house, Entry::Booking).guards(Guards::default().stop_on_any_refusal());
+    let runner = Runner::new(decisions(with_history)).conversation("lesson-04-history");
+    let dumped = run_agent_with_handoff(&runner, &loud.build()?, "booking_agent", REQUEST)?;
+    let refused = dumped.hops.first().and_then(RefusalRow::of).ok_or("the history was not refused")?;
+    let history = dumped.hops.first().and_then(|hop| hop.package.as_ref()).ok_or("there is no package")?;
 
+    let Stopped::HandedOff { to, package } = &handed.stopped else {
+        return Err(format!("nothing was handed over: {:?}", handed.stopped).into());
+    };
     let label = model.label().unwrap_or_default();
-    let refusals: Vec<RefusalRow> = dumped.hops.iter().filter_map(RefusalRow::of).collect();
-    let refused = refusals.first().map(|refusal| refusal.detail.clone()).unwrap_or_default();
     let text = format!(
-        "Decisions: {label}. Everything else is executed.\n\n\
-         1. What the model is told: {HANDOFF_TO_SPECIALIST} is in its list of tools.\n{}\n\n\
-         2. The loop stops at the call. The receiver: {}. What crosses:\n{}\n\
-         The call is answered by the loop itself, so the conversation stays legal:\n{closing}\n\
-         The script's third turn was never asked for.\n\n\
-         3. The failure: the conversation itself as context.\n{}: {refused}\n",
-        excerpt(&schema.to_string(), 300),
-        receiver(&handed),
-        package(&handed),
-        "refused",
+        "Decisions: {label}, a script of three turns. Everything else is executed.\n\n\
+         1. What the model is told. {HANDOFF_TO_SPECIALIST} is a tool in its list; its arguments:\n   {}\n\n\
+         2. The loop stops at the second turn's call. What crosses to {to}, {} bytes:\n   {}\n   \
+         The loop answers the call itself, so that the conversation stays legal:\n   {closing}\n   \
+         The third turn is never asked for.\n\n\
+         3. The failure: the second turn puts the conversation into the context, {} bytes of package:\n   {}\n   \
+         {}: {}\n",
+        excerpt(schema.get(), 200),
+        package.bytes(),
+        package.to_json(),
+        history.bytes(),
+        excerpt(&history.to_json(), 120),
+        refused.error,
+        refused.detail,
     );
-    Ok(Shown {
-        text,
-        claims: claims(&handed, &model, &dumped),
-        json: Json {
-            model: label.to_owned(),
-            schema,
-            model_calls: handed.model_calls,
-            hops: handed.hops.iter().map(HopRow::of).collect(),
-            closing_result: closing,
-            unasked_turns: model.unused().len(),
-            refusals,
-        },
-    })
+    let json = Json {
+        model: label.to_owned(),
+        schema,
+        model_calls: handed.model_calls,
+        hops: handed.hops.iter().map(HopRow::of).collect(),
+        closing_result: closing,
+        unasked_turns: model.unused().len(),
+        refusals: vec![refused],
+    };
+    Ok(Shown { text, claims: claims(&handed, to.as_str(), &model, &dumped), json })
 }
 
-fn claims(handed: &HandoffRun, model: &ScriptedModel, dumped: &HandoffRun) -> Vec<Claim> {
-    let history_in_context =
-        dumped.hops.iter().filter_map(RefusalRow::of).any(|row| row.detail.contains("context.history"));
+fn claims(handed: &HandoffRun, to: &str, model: &ScriptedModel, dumped: &HandoffRun) -> Vec<Claim> {
+    let refused = dumped.hops.iter().filter_map(RefusalRow::of);
+    let places = refused.filter(|refusal| refusal.detail.contains("`context.history.0` holds a message"));
+    let loud = matches!(&dumped.stopped, Stopped::Stopped { reason: RunEnd::HandoffRefused { .. } });
     vec![
         Claim::equal(
-            "the loop stops at the handoff call: policy_agent is to take over",
-            receiver(handed),
-            "policy_agent".into(),
+            "the loop stops at the handoff call, and policy_agent is to take over",
+            to,
+            "policy_agent",
         ),
         Claim::equal("the sender's model is called twice and never again", handed.model_calls, 2),
         Claim::equal("its third turn was never asked for", model.unused(), vec![("booking_agent", 3)]),
@@ -119,38 +121,7 @@ fn claims(handed: &HandoffRun, model: &ScriptedModel, dumped: &HandoffRun) -> Ve
             sequence::check_messages(&handed.messages),
             vec![],
         ),
-        Claim::that("a history in the package is refused, with its place", history_in_context),
-        Claim::that(
-            "and under loud guards the run ends there",
-            matches!(&dumped.stopped, Stopped::Stopped { reason: RunEnd::HandoffRefused { .. } }),
-        ),
+        Claim::equal("a history in the package is refused, with its place", places.count(), 1),
+        Claim::that("and under loud guards the run ends there", loud),
     ]
-}
-
-fn schema(relay: &Relay) -> Result<serde_json::Value, Box<dyn Error>> {
-    let agent = relay.agent("booking_agent").ok_or("no booking_agent")?;
-    let definition = agent.definitions().iter().find(|tool| tool.name.as_str() == HANDOFF_TO_SPECIALIST);
-    Ok(definition.ok_or("no pseudo-tool")?.input_schema.read()?)
-}
-
-fn receiver(run: &HandoffRun) -> String {
-    match &run.stopped {
-        Stopped::HandedOff { to, .. } => to.to_string(),
-        other => format!("nobody: {other:?}"),
-    }
-}
-
-fn package(run: &HandoffRun) -> String {
-    match &run.stopped {
-        Stopped::HandedOff { package, .. } => format!("{} ({} bytes)", package.to_json(), package.bytes()),
-        _ => String::new(),
-    }
-}
-
-fn closing_result(messages: &[Message]) -> String {
-    messages
-        .last()
-        .and_then(|last| last.tool_results().last())
-        .map(|result| result.words())
-        .unwrap_or_default()
 }

@@ -20,8 +20,8 @@ fn main() -> ExitCode {
         number: "05",
         title: "the whole case, end to end",
         flags: &[
-            ("fee", "another no-show fee, in cents"),
-            ("rate", "another rate for Focus pro, in cents an hour"),
+            ("fee", "CENTS", "another no-show fee"),
+            ("rate", "CENTS", "another rate of Focus on the pro plan, for an hour"),
         ],
     };
     lesson.run(show)

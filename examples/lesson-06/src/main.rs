@@ -5,8 +5,8 @@
 //! them are set to stop loudly; in daily use what a model can mend is told to it instead.
 
 use examples_kit::{Claim, Flags, Lesson, RefusalRow, Shown};
-use sommelier_handoff::{Agent, Guards, HANDOFF_TO_SPECIALIST, Relay, RelayBuilder, Route, Step};
-use sommelier_protocol::ToolName;
+use sommelier_handoff::{Agent, Guards, HANDOFF_TO_SPECIALIST, Relay, RelayBuilder, Route};
+use sommelier_protocol::{ModelResponse, ToolName};
 use sommelier_runner::{Outcome, Report, Runner};
 use sommelier_runtime::{AgentName, Model, ScriptedModel, Tool, script, tool, tool_args};
 use std::error::Error;
@@ -24,7 +24,7 @@ tool_args! {
     }
 }
 
-/// booking and policy may hand over to each other, and booking to pricing; nobody leads from pricing.
+/// booking and policy may hand over to each other, and booking to pricing; no route leads from policy to pricing.
 fn desk(guards: Guards) -> RelayBuilder {
     let search = Tool::new("search_docs", "Finds documents.", |search: Search, _: &tool::CallContext<'_>| {
         Ok::<_, tool::Failure>(format!("nothing on {}", search.query))
@@ -40,24 +40,28 @@ fn desk(guards: Guards) -> RelayBuilder {
         .guards(guards)
 }
 
-/// A script in which each of these agents hands over to the other, again and again.
+fn handoff(id: &str, to: &str, task: &str) -> ModelResponse {
+    let arguments = format!(r#"{{"specialist":"{to}","task":"{task}","context":{{}}}}"#);
+    script::call(id, HANDOFF_TO_SPECIALIST, &arguments)
+}
+
+/// A script in which booking_agent hands over to `to`.
+fn hands_to(to: &'static str, task: &'static str) -> ScriptedModel {
+    ScriptedModel::new().turn("booking_agent", move |_| handoff("tu_1", to, task))
+}
+
+/// A script in which the two hand over to each other, again and again.
 fn ping_pong() -> ScriptedModel {
     let pairs = [("booking_agent", "policy_agent"), ("policy_agent", "booking_agent")];
     pairs.into_iter().cycle().take(12).fold(ScriptedModel::new(), |model, (from, to)| {
-        model.turn(from, move |request| handoff(&format!("tu_{}", request.replies), to))
+        model.turn(from, move |request| handoff(&format!("tu_{}", request.replies), to, "Take this over."))
     })
 }
 
-fn handoff(id: &str, to: &str) -> sommelier_protocol::ModelResponse {
-    let package = format!(r#"{{"specialist":"{to}","task":"Please take this over.","context":{{}}}}"#);
-    script::call(id, HANDOFF_TO_SPECIALIST, &package)
-}
-
-/// Runs a case and gives its report and how many scripted turns were used by receivers.
 fn run(relay: &Relay, model: &ScriptedModel, name: &str, is_ready: bool) -> Result<Report, Box<dyn Error>> {
     let mut step = relay.start(name, "Please help me.")?;
     if !is_ready {
-        step = Step::switch_off(step, AgentName::new("policy_agent")?, ToolName::new("search_docs")?);
+        step = step.switch_off(AgentName::new("policy_agent")?, ToolName::new("search_docs")?);
     }
     match Runner::new(model).drive(relay, step)? {
         Outcome::Ended(report) => Ok(report),
@@ -68,64 +72,51 @@ fn run(relay: &Relay, model: &ScriptedModel, name: &str, is_ready: bool) -> Resu
 #[derive(serde::Serialize)]
 struct Case {
     case: &'static str,
+    /// Receivers that had the turn before the refusal.
     receivers_run: usize,
     end: &'static str,
     refusal: RefusalRow,
-}
-
-fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
-    let loud = Guards::default().stop_on_any_refusal();
-    let relay = desk(loud.clone()).build()?;
-    let unpaired = desk(loud.allow_repeated_pairs()).build()?;
-    let wish = |package: &'static str| {
-        ScriptedModel::new()
-            .turn("booking_agent", move |_| script::call("tu_1", HANDOFF_TO_SPECIALIST, package))
-    };
-    let blank = wish(r#"{"specialist":"policy_agent","task":" ","context":{}}"#);
-    let to = |to: &'static str| ScriptedModel::new().turn("booking_agent", move |_| handoff("tu_1", to));
-    let no_way = ScriptedModel::new()
-        .turn("booking_agent", |_| handoff("tu_1", "policy_agent"))
-        .turn("policy_agent", |_| handoff("tu_1", "pricing_agent"));
-    let runs = [
-        ("a specialist that does not exist", &relay, to("polcy_agent"), true),
-        ("itself", &relay, to("booking_agent"), true),
-        ("somebody without a route", &relay, no_way, true),
-        ("a package without a task", &relay, blank, true),
-        ("a receiver whose tool was switched off", &relay, to("policy_agent"), false),
-        ("ping-pong, stopped by the pair", &relay, ping_pong(), true),
-        ("ping-pong without that guard, stopped by the cap", &unpaired, ping_pong(), true),
-    ];
-    let mut cases = Vec::new();
-    for (name, relay, model, is_ready) in &runs {
-        let report = run(relay, model, name, *is_ready)?;
-        let refusal = report.done().run().trail().hops().iter().find_map(RefusalRow::of);
-        cases.push(Case {
-            case: name,
-            receivers_run: report.hops().count(),
-            end: report.end().as_str(),
-            refusal: refusal.ok_or_else(|| format!("nothing was refused: {name}"))?,
-        });
-    }
-    let label = ping_pong().label().unwrap_or_default().to_owned();
-    let text =
-        cases.iter().fold(format!("Decisions: {label}. Everything else is executed.\n\n"), |text, case| {
-            format!(
-                "{text}{}\n  refused by {}, after {} handoff(s) taken; the run ends as {}\n  {}: {}\n\n",
-                case.case,
-                case.refusal.guard,
-                case.receivers_run,
-                case.end,
-                case.refusal.error,
-                case.refusal.detail
-            )
-        });
-    Ok(Shown { text, claims: claims(&cases), json: Json { model: label, cases } })
 }
 
 #[derive(serde::Serialize)]
 struct Json {
     model: String,
     cases: Vec<Case>,
+}
+
+fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
+    let loud = Guards::default().stop_on_any_refusal();
+    let relay = desk(loud.clone()).build()?;
+    let unpaired = desk(loud.allow_repeated_pairs()).build()?;
+    let to_policy = || hands_to("policy_agent", "Answer the customer.");
+    let onwards =
+        to_policy().turn("policy_agent", |_| handoff("tu_1", "pricing_agent", "Compare the prices."));
+    let runs = [
+        ("booking_agent → polcy_agent, who does not exist", &relay, hands_to("polcy_agent", "Answer."), true),
+        ("booking_agent → booking_agent, itself", &relay, hands_to("booking_agent", "Answer."), true),
+        ("policy_agent → pricing_agent, without a route", &relay, onwards, true),
+        ("booking_agent → policy_agent, with a blank task", &relay, hands_to("policy_agent", " "), true),
+        ("booking_agent → policy_agent, whose search_docs is switched off", &relay, to_policy(), false),
+        ("ping-pong, stopped by the pair", &relay, ping_pong(), true),
+        ("ping-pong without that guard, stopped by the cap", &unpaired, ping_pong(), true),
+    ];
+    let mut cases = Vec::new();
+    for (case, relay, model, is_ready) in &runs {
+        let report = run(relay, model, case, *is_ready)?;
+        let refusal = report.done().run().trail().hops().iter().find_map(RefusalRow::of);
+        let refusal = refusal.ok_or_else(|| format!("nothing was refused: {case}"))?;
+        cases.push(Case { case, receivers_run: report.hops().count(), end: report.end().as_str(), refusal });
+    }
+    let model = ping_pong().label().unwrap_or_default().to_owned();
+    let told = cases.iter().map(|Case { case, receivers_run, end, refusal }| {
+        let (guard, error, detail) = (refusal.guard, refusal.error, &refusal.detail);
+        format!("{case}\n  guard {guard}, receivers run before it: {receivers_run}; the run ends as {end}\n  {error}: {detail}\n")
+    });
+    let text = format!(
+        "Decisions: {model}. Everything else is executed.\n\n{}",
+        told.collect::<Vec<_>>().join("\n")
+    );
+    Ok(Shown { text, claims: claims(&cases), json: Json { model, cases } })
 }
 
 fn claims(cases: &[Case]) -> Vec<Claim> {
@@ -140,18 +131,15 @@ fn claims(cases: &[Case]) -> Vec<Claim> {
         ("repeated_pair", 2),
         ("handoff_limit_exceeded", 5),
     ];
-    let loud = cases.iter().all(|case| matches!(case.end, "handoff_refused" | "hop_limit"));
+    let at_the_cap: Vec<bool> = cases.iter().map(|case| case.end == "hop_limit").collect();
+    let nearest = cases[0].refusal.detail.contains("nearest is policy_agent");
     vec![
         Claim::equal("each guard refuses with its own error, after so many receivers ran", found, expected),
-        Claim::that("each run ends loudly", loud),
         Claim::equal(
             "only the cap ends as the hop limit",
-            cases.iter().filter(|case| case.end == "hop_limit").count(),
-            1,
+            at_the_cap,
+            [[false; 6].as_slice(), &[true]].concat(),
         ),
-        Claim::that(
-            "the nearest name is told, and not chosen",
-            cases.iter().any(|case| case.refusal.detail.contains("nearest is policy_agent")),
-        ),
+        Claim::that("the nearest name is told, and not chosen", nearest),
     ]
 }
