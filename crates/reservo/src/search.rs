@@ -221,7 +221,7 @@ fn no_show_at(words: &[Word], at: usize) -> Option<usize> {
             is_one_of(
                 text(place),
                 "\
-                booking bookings slot it meeting appointment reservation come termin buchung \
+                booking bookings slot it them meeting appointment reservation come termin buchung \
                 reservierung ihn sie",
             )
         });

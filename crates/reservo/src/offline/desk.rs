@@ -44,6 +44,13 @@ struct Work {
     place: usize,
 }
 
+/// Whether the words speak of more than one thing that was asked before.
+fn speaks_of_several(words: &str) -> bool {
+    words
+        .split(|c: char| !c.is_alphanumeric())
+        .any(|word| matches!(word, "them" | "these" | "those" | "each" | "all"))
+}
+
 /// Whether the words name a booking by its id.
 fn names_booking(words: &str) -> bool {
     words.to_ascii_lowercase().contains("rsv-")
@@ -183,7 +190,7 @@ impl Work {
         if let Some(to) = self.rest.next_desk(&seen.receivers).filter(|_| !seen.was_refused()) {
             let every = self.prices(known);
             let priced = every.len();
-            let prices = self.meant(parts).map_or(every, |price| vec![price]);
+            let prices = self.meant(parts, &seen.words).map_or(every, |price| vec![price]);
             let findings = Findings { told: lines.clone(), prices, priced };
             if let Some(call) = handoff::call(to, &self.rest, &findings) {
                 return Move::Call(vec![call]);
@@ -199,8 +206,12 @@ impl Work {
         Move::Say(printable(&lines.join("\n")))
     }
 
-    /// The price of the one part that every question about the rules speaks about.
-    fn meant(&self, parts: &[Part]) -> Option<Price> {
+    /// The price of the one part that every question about the rules speaks about; none if one says "them".
+    fn meant(&self, parts: &[Part], words: &str) -> Option<Price> {
+        let is_on_rules = |part: &&Part| matches!(part.intent, Intent::Policy { .. });
+        if parts.iter().filter(is_on_rules).any(|part| speaks_of_several(part.span.of(words))) {
+            return None;
+        }
         let mut spoken_of = parts
             .iter()
             .filter(|part| matches!(part.intent, Intent::Policy { .. }))

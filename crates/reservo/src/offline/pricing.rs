@@ -85,7 +85,11 @@ pub(super) fn compare(wanted: &Wanted, seen: &Seen<'_>) -> Progress {
 fn recommend(wanted: &Wanted, rows: &[PriceRow]) -> String {
     let for_people = wanted.min_seats.map(|seats| format!(" for {seats} people")).unwrap_or_default();
     if rows.is_empty() {
-        return format!("No room that I may choose from is large enough{for_people}.");
+        let other = match &wanted.exclude[..] {
+            [] => String::new(),
+            excluded => format!(" other than {}", list(excluded, "and")),
+        };
+        return format!("No room{other} is large enough{for_people}.");
     }
     let amount = |row: &PriceRow| {
         if wanted.hours.is_some() {

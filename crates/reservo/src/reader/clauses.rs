@@ -47,6 +47,8 @@ impl SentenceReader<'_> {
                 Clause::Money => silent[at..end].fill(Some(false)),
                 Clause::Harmless => silent[at..end].fill(Some(true)),
                 Clause::Hypothesis => hypothetical[at..end].fill(Some(at)),
+                // "What if ..." asks, and binds nothing.
+                Clause::Opaque if matches!(self.finder.word_before(at), "what" | "was") => {}
                 Clause::Opaque => {
                     silent[at..end].fill(Some(true));
                     marks.retain(|mark| !(at..end).contains(&mark.from));

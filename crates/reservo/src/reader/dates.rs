@@ -18,7 +18,7 @@ impl Finder<'_> {
         let days_away = |days: i64, to: usize| given(today.add_days(days).ok(), to);
         match (word, next, after) {
             ("today" | "tonight" | "heute", ..) => return days_away(0, at + 1),
-            ("tomorrow", ..) => return days_away(1, at + 1),
+            ("tomorrow" | "tmrw" | "tmr", ..) => return days_away(1, at + 1),
             ("tommorow" | "tomorow" | "tommorrow" | "tomorrows", ..) => {
                 let nearest = today.add_days(1).ok();
                 return Some((Slot::Date(Found::Unclear { raw: self.raw(at, at + 1), nearest }), at + 1));

@@ -158,6 +158,7 @@ impl Drafts {
                 }
             }
         }
+        quote_what_is_booked(&mut drafts);
         let trimmed = text.trim();
         if drafts.is_empty() && !trimmed.is_empty() {
             let start = text.len() - text.trim_start().len();
@@ -172,6 +173,19 @@ impl Drafts {
             parts.push(linked);
         }
         Reading { parts }
+    }
+}
+
+/// "Quote and book Focus pro": a quote of nothing, with nothing before it, is of what is booked directly after it.
+fn quote_what_is_booked(drafts: &mut [Draft]) {
+    let first = drafts.iter().position(|draft| !matches!(draft.intent, Intent::Courtesy(_)));
+    let Some([first, second, ..]) = first.map(|at| &mut drafts[at..]) else { return };
+    if let (Intent::Quote(quote), Intent::Book(book)) = (&mut first.intent, &second.intent)
+        && quote.room.is_missing()
+        && quote.plan.is_missing()
+        && quote.hours.is_missing()
+    {
+        quote.fill_from(book);
     }
 }
 

@@ -518,6 +518,8 @@ fn absorb(last: &mut Segment, next: &Segment, divided: bool, firm: bool, slots_b
         }
         // "What does it cost to book" orders nothing, and "how much do I pay" asks once.
         (Cost, Book | Policy(Topic::Payment, _)) => !divided,
+        // "Is it cheaper to book ..."
+        (Compare, Book) => !divided && next.question,
         (Book, Compare) if !divided => {
             last.with_compare = true;
             true

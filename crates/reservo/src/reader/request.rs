@@ -79,7 +79,7 @@ impl Request {
     }
 
     /// The names of the slots that a booking needs and the text does not settle. A condition is one of them only if it
-    /// was not understood.
+    /// was not understood. The customer is one of them, although the tool `book` does without and books for "guest".
     ///
     /// ```
     /// use reservo::reader::{Intent, read};
