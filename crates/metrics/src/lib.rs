@@ -76,6 +76,7 @@
 //! assert_eq!(metrics.report().tools.total.runs, 1);
 //! ```
 
+mod events;
 mod fields;
 mod layer;
 pub mod lines;
@@ -86,6 +87,7 @@ mod slots;
 mod text;
 pub mod tree;
 
+pub use events::OnEvent;
 pub use layer::{Metrics, MetricsLayer};
 pub use lines::LinesLayer;
 pub use report::{

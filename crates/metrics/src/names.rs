@@ -44,17 +44,17 @@ pub const TRANSFER_TARGET: &str = "gen_ai.transfer.target.name";
 /// Field: the class of an error, of few distinct values.
 pub const ERROR_TYPE: &str = "error.type";
 
-/// Field: how a workflow ended, for example `answered` or `turn_limit`.
+/// Field: how a workflow ended, for example `answered`, `turn_limit` or `handed_off`.
 pub const END: &str = "end";
 /// Field: who made a scripted decision, for example `concept (claude-sonnet-5)`.
 pub const DECISION: &str = "decision";
-/// Field: the number of a hop in its workflow, counted from 1.
+/// Field: the number of a hop in its conversation, counted from 1.
 pub const HOP: &str = "hop";
 /// Field: the size of the package that crosses, in bytes.
 pub const PACKAGE_BYTES: &str = "package_bytes";
 /// Field: the size of the sender's transcript that stays behind, in bytes.
 pub const HISTORY_BYTES: &str = "history_bytes";
-/// Field: [`TAKEN`] or [`REFUSED`].
+/// Field: [`TAKEN`], [`REFUSED`] or [`TAKEN_OUT`].
 pub const OUTCOME: &str = "outcome";
 /// Field: the guard that refused.
 pub const REFUSAL: &str = "refusal";
@@ -63,3 +63,5 @@ pub const REFUSAL: &str = "refusal";
 pub const TAKEN: &str = "taken";
 /// Value of [`OUTCOME`]: a guard kept the sender in control.
 pub const REFUSED: &str = "refused";
+/// Value of [`OUTCOME`]: the handoff was given to whoever drives the sender alone; no receiver took over.
+pub const TAKEN_OUT: &str = "taken_out";

@@ -158,7 +158,8 @@ pub struct ToolUse {
 
 /// Handoffs: `handoff` spans.
 ///
-/// `asked` is `taken + refused`, plus those that closed with neither outcome, such as one cut off by a cancel.
+/// `asked` is `taken + refused`, plus those that closed with neither outcome: one cut off by a cancel, or one that was
+/// taken out of its relay (`taken_out`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handoffs {
     /// Handoffs that an agent asked for.
@@ -182,7 +183,7 @@ pub struct Handoffs {
 /// One handoff that was taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
-    /// Its number in its workflow, from 1; 0 if none was recorded.
+    /// Its number in its conversation, from 1; 0 if none was recorded.
     pub number: u64,
     /// The agent that handed off.
     pub from: String,
