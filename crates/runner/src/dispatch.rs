@@ -19,17 +19,16 @@ pub fn dispatch_parallel<'a>(
     scope: &str,
     gate: &Gate,
 ) -> Vec<ToolOutput> {
-    run_all(agent, calls, scope, gate, &Span::current(), |_| false)
+    run_all(agent, calls, scope, gate, &Span::current())
 }
 
-/// Like [`dispatch_parallel`], under `parent`, and without the tools that are switched off.
+/// Like [`dispatch_parallel`], under `parent`.
 pub(crate) fn run_all<'a>(
     agent: &Definition,
     calls: impl IntoIterator<Item = (usize, &'a ToolUse)>,
     scope: &str,
     gate: &Gate,
     parent: &Span,
-    is_off: impl Fn(&str) -> bool + Sync,
 ) -> Vec<ToolOutput> {
     let calls: Vec<(usize, &ToolUse)> = calls.into_iter().collect();
     // A subscriber that was set for this thread alone is carried to the threads of the tools.
@@ -37,22 +36,9 @@ pub(crate) fn run_all<'a>(
     in_parallel(&calls, |(place, call)| {
         dispatcher::with_default(&dispatch, || {
             let span = spans::tool(parent, agent.name(), call);
-            let output = span.in_scope(|| {
-                if is_off(call.name()) {
-                    return ToolOutput::failed(&SwitchedOff {
-                        error: "tool_switched_off",
-                        tool: call.name(),
-                    });
-                }
-                match decide(agent, call, gate) {
-                    Decision::Approve => dispatch_one(agent, *place, call, scope),
-                    Decision::Deny { reason } => ToolOutput::failed(&Denied {
-                        error: "approval_denied",
-                        tool: call.name(),
-                        reason: &reason,
-                        effect: "none: the tool was not run",
-                    }),
-                }
+            let output = span.in_scope(|| match approve(agent, call, gate) {
+                Ok(()) => dispatch_one(agent, *place, call, scope),
+                Err(output) => output,
             });
             spans::record_output(&span, &output);
             output
@@ -60,12 +46,24 @@ pub(crate) fn run_all<'a>(
     })
 }
 
-/// Asks the gate where the tool needs approval. Arguments that the tool would refuse are not put before it.
-fn decide(agent: &Definition, call: &ToolUse, gate: &Gate) -> Decision {
+/// Asks the gate where the tool needs approval. Arguments that do not fit the tool are refused before: nobody
+/// is to approve what could not run.
+fn approve(agent: &Definition, call: &ToolUse, gate: &Gate) -> Result<(), ToolOutput> {
     if !agent.table().needs_approval(call.name()) {
-        return Decision::Approve;
+        return Ok(());
     }
-    gate.decide(&Approval { agent: agent.name(), tool: call.name(), input: call.input(), call_id: call.id() })
+    agent.table().check(agent.name(), call)?;
+    let approval =
+        Approval { agent: agent.name(), tool: call.name(), input: call.input(), call_id: call.id() };
+    match gate.decide(&approval) {
+        Decision::Approve => Ok(()),
+        Decision::Deny { reason } => Err(ToolOutput::failed(&Denied {
+            error: "approval_denied",
+            tool: call.name(),
+            reason: &reason,
+            effect: "none: the tool was not run",
+        })),
+    }
 }
 
 #[derive(Serialize)]
@@ -77,18 +75,6 @@ struct Denied<'a> {
 }
 
 impl ToolFailure for Denied<'_> {
-    fn code(&self) -> &str {
-        self.error
-    }
-}
-
-#[derive(Serialize)]
-struct SwitchedOff<'a> {
-    error: &'static str,
-    tool: &'a str,
-}
-
-impl ToolFailure for SwitchedOff<'_> {
     fn code(&self) -> &str {
         self.error
     }

@@ -1,6 +1,6 @@
 //! The blocking driver.
 
-use sommelier_handoff::{CallModel, CallTools, Done, HandOff, Hop, Millis, Relay, Step};
+use sommelier_handoff::{CallModel, CallTools, Done, HandOff, Millis, Relay, Step};
 use sommelier_protocol::{BlankText, Words};
 use sommelier_runtime::Model;
 use std::collections::BTreeMap;
@@ -104,21 +104,21 @@ impl<'m> Runner<'m> {
         loop {
             let seen = step.run().trail().hops().len();
             step = match step {
-                Step::CallModel(call) => traced(self.ask(relay, call, &agent), seen, |_| true, &agent),
-                Step::CallTools(calls) => {
-                    traced(self.run_tools(relay, calls, &agent)?, seen, |_| true, &agent)
-                }
+                Step::CallModel(call) => traced(relay, self.ask(relay, call, &agent), seen, &agent),
+                Step::CallTools(calls) => traced(relay, self.run_tools(relay, calls, &agent)?, seen, &agent),
                 Step::HandOff(handoff) => {
-                    let span = spans::handoff(&agent, handoff.hop());
+                    let span = spans::handoff(&agent, relay, handoff.hop());
                     let handoff = match at_handoff(handoff) {
                         ControlFlow::Continue(handoff) => handoff,
                         ControlFlow::Break(taken_out) => {
-                            spans::record_taken_out(&span);
+                            spans::record_taken_out(&workflow, &span);
                             return Ok(Driven::TakenOut(taken_out));
                         }
                     };
+                    let id = handoff.hop().id.clone();
                     let step = handoff.take(relay, (self.clock)());
-                    if let Some(hop) = step.run().trail().hops().get(seen) {
+                    // By its id: where the receiver is no longer ready, all handoffs of the reply are ruled on anew.
+                    if let Some(hop) = step.run().trail().hops().iter().rev().find(|hop| hop.id == id) {
                         spans::record_hop(&span, &hop.outcome);
                         if hop.outcome.is_taken() {
                             agent = spans::agent(&workflow, &conversation, step.run().active(), Some(&span));
@@ -148,9 +148,7 @@ impl<'m> Runner<'m> {
         let Some(agent) = calls.agent(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
         };
-        let run = calls.run();
-        let is_off = |tool: &str| run.is_switched_off(agent.name(), tool);
-        let outputs = dispatch::run_all(agent, calls.calls(), &calls.scope(), &self.gate, span, is_off);
+        let outputs = dispatch::run_all(agent, calls.calls(), &calls.scope(), &self.gate, span);
         calls.resume(relay, outputs, (self.clock)()).map_err(|misuse| RunError::Driver(misuse.to_string()))
     }
 
@@ -169,10 +167,10 @@ pub(crate) enum Driven<T> {
 }
 
 /// The step, after a span for each handoff that was refused on the way to it.
-fn traced(step: Step, seen: usize, which: impl Fn(&Hop) -> bool, agent: &Span) -> Step {
+fn traced(relay: &Relay, step: Step, seen: usize, agent: &Span) -> Step {
     let new = step.run().trail().hops().iter().skip(seen);
-    for hop in new.filter(|hop| !hop.outcome.is_taken() && which(hop)) {
-        spans::record_hop(&spans::handoff(agent, hop), &hop.outcome);
+    for hop in new.filter(|hop| !hop.outcome.is_taken()) {
+        spans::record_hop(&spans::handoff(agent, relay, hop), &hop.outcome);
     }
     step
 }

@@ -3,7 +3,7 @@
 //! The names follow OpenTelemetry's conventions for generative AI, which are still in development: they
 //! stand in this file and nowhere else, so that a change of them is a change here.
 
-use sommelier_handoff::{Hop, HopOutcome, RunEnd};
+use sommelier_handoff::{Hop, HopOutcome, Relay, RunEnd};
 use sommelier_protocol::{ModelRequest, ModelResponse, ToolUse};
 use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
 use tracing::field::Empty;
@@ -125,13 +125,15 @@ pub(crate) fn record_output(tool: &Span, output: &ToolOutput) {
     }
 }
 
-/// One handoff that was asked for, taken or refused.
-pub(crate) fn handoff(sender: &Span, hop: &Hop) -> Span {
+/// One handoff that was asked for, taken or refused. A receiver that the relay does not know is a word that the
+/// model wrote, and no such word is in a span.
+pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
+    let to = relay.agent(&hop.to).map_or("_other", |agent| agent.name().as_str());
     info_span!(
         target: TARGET,
         parent: sender,
         "handoff",
-        otel.name = format!("execute_tool handoff_to_specialist {}", hop.to),
+        otel.name = format!("execute_tool handoff_to_specialist {to}"),
         otel.kind = "internal",
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = sommelier_handoff::HANDOFF_TO_SPECIALIST,
@@ -139,7 +141,7 @@ pub(crate) fn handoff(sender: &Span, hop: &Hop) -> Span {
         gen_ai.tool.call.id = &*hop.call_id,
         gen_ai.agent.name = hop.from.as_str(),
         gen_ai.transfer.mode = "pass_control",
-        gen_ai.transfer.target.name = &*hop.to,
+        gen_ai.transfer.target.name = to,
         hop = Empty,
         package_bytes = hop.package_bytes as u64,
         history_bytes = hop.history_bytes as u64,
@@ -149,9 +151,10 @@ pub(crate) fn handoff(sender: &Span, hop: &Hop) -> Span {
     )
 }
 
-/// A handoff that was taken out of its relay: the receiver runs elsewhere, or not at all.
-pub(crate) fn record_taken_out(handoff: &Span) {
+/// A handoff that was taken out of its relay: the receiver runs elsewhere, or not at all, and the run ends here.
+pub(crate) fn record_taken_out(workflow: &Span, handoff: &Span) {
     handoff.record("outcome", "taken_out");
+    workflow.record("end", "handed_off");
 }
 
 /// What became of a handoff.

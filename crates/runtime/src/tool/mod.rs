@@ -32,12 +32,14 @@ pub struct CallContext<'a> {
 }
 
 type Run = dyn Fn(&RawJson, &CallContext<'_>) -> ToolOutput + Send + Sync;
+type Check = fn(&RawJson) -> Result<(), ToolOutput>;
 
 /// A typed function that a model may call.
 #[derive(Clone)]
 pub struct Tool {
     definition: Result<ToolDefinition, IllegalName>,
     needs_approval: bool,
+    check: Check,
     run: Arc<Run>,
 }
 
@@ -56,13 +58,14 @@ impl Tool {
         R: Serialize,
         E: ToolFailure,
     {
-        let run = move |input: &RawJson, context: &CallContext<'_>| match input.read::<A>() {
+        let run = move |input: &RawJson, context: &CallContext<'_>| match arguments::<A>(input) {
             Ok(arguments) => output::from_result(function(arguments, context)),
-            Err(error) => output::invalid_arguments(&error.to_string(), &A::schema()),
+            Err(output) => output,
         };
         Self {
             definition: ToolName::new(name).map(|name| ToolDefinition::new(name, description, A::schema())),
             needs_approval: false,
+            check: |input| arguments::<A>(input).map(drop),
             run: Arc::new(run),
         }
     }
@@ -117,16 +120,39 @@ impl ToolTable {
     /// Runs one call. Whatever happens is an output: a name that is not here, arguments that do not fit, a
     /// failure of the function, and a panic in it.
     pub fn run(&self, call: &ToolUse, context: &CallContext<'_>) -> ToolOutput {
-        let Some(tool) = self.0.get(call.name()) else {
-            return unknown_tool(context.agent, call.name(), self.names().map(ToolName::as_str));
+        let tool = match self.of(context.agent, call) {
+            Ok(tool) => tool,
+            Err(output) => return output,
         };
-        if let (Some(text), Ok(definition)) = (call.broken_input(), &tool.definition) {
-            return output::invalid_arguments(&broken(&text), &definition.input_schema);
-        }
         // The function is not looked at again after a panic, and its shared state is its own to guard.
         let run = std::panic::AssertUnwindSafe(|| (tool.run)(call.input(), context));
         std::panic::catch_unwind(run).unwrap_or_else(|_| output::panicked(call.name()))
     }
+
+    /// Whether the function could be run: `agent` has the tool, and the arguments fit. Nothing is run.
+    ///
+    /// # Errors
+    /// The output that [`run`](Self::run) would give.
+    pub fn check(&self, agent: &AgentName, call: &ToolUse) -> Result<(), ToolOutput> {
+        (self.of(agent, call)?.check)(call.input())
+    }
+
+    /// The tool that is called with a JSON object.
+    fn of(&self, agent: &AgentName, call: &ToolUse) -> Result<&Tool, ToolOutput> {
+        let Some(tool) = self.0.get(call.name()) else {
+            return Err(unknown_tool(agent, call.name(), self.names().map(ToolName::as_str)));
+        };
+        match (call.broken_input(), &tool.definition) {
+            (Some(text), Ok(definition)) => {
+                Err(output::invalid_arguments(&broken(&text), &definition.input_schema))
+            }
+            _ => Ok(tool),
+        }
+    }
+}
+
+fn arguments<A: ToolArgs>(input: &RawJson) -> Result<A, ToolOutput> {
+    input.read().map_err(|error| output::invalid_arguments(&error.to_string(), &A::schema()))
 }
 
 /// What is wrong with arguments that are no JSON object.
