@@ -10,3 +10,4 @@ mod driver;
 mod ledger;
 mod property;
 mod scenario;
+mod strategies;

@@ -10,7 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::coverage::Coverage;
 use super::driver::play;
-use super::scenario::{Scenario, scenario};
+use super::scenario::Scenario;
+use super::strategies::scenario;
 use crate::planted::{self, Bug};
 
 /// The scenarios of a search that nobody sets otherwise.

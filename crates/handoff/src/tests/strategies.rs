@@ -1,0 +1,211 @@
+//! How a scenario is drawn: every kind of reply, the odd ones oftener than a model would write them.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use sommelier_protocol::StopReason;
+use sommelier_runtime::{Limits, ModelError};
+
+use super::scenario::*;
+use crate::{EntryPolicy, Guard, Guards, OnRefusal};
+
+pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
+    (
+        guards(),
+        prop_oneof![Just(EntryPolicy::Active), Just(EntryPolicy::Entry)],
+        limits(),
+        prop_oneof![1 => 1..6_u32, 3 => 6..16_u32],
+        vec(reply(), 0..20),
+        speech(),
+        vec(prop_oneof![2 => speech().prop_map(Move::Hear), 1 => Just(Move::Retry)], 0..6),
+        vec(option::weighted(0.3, switch()), 0..40),
+        vec(prop::bool::weighted(0.25), 0..12),
+    )
+        .prop_map(
+            |(guards, entry_policy, limits, max_model_calls, replies, opening, moves, switches, losses)| {
+                Scenario {
+                    guards,
+                    entry_policy,
+                    limits,
+                    max_model_calls,
+                    replies,
+                    opening,
+                    moves,
+                    switches,
+                    losses,
+                }
+            },
+        )
+}
+
+fn guards() -> impl Strategy<Value = Guards> {
+    let then = prop_oneof![3 => Just(OnRefusal::Tell), 1 => Just(OnRefusal::Stop)];
+    let after = vec((prop::sample::select(&Guard::ALL[..]), then), 0..6);
+    (
+        prop_oneof![1 => 0..2_u32, 3 => 2..6_u32],
+        option::weighted(0.3, 0..8_u32),
+        prop::bool::weighted(0.6),
+        after,
+    )
+        .prop_map(|(max, per_conversation, refuse_repeated_pairs, after)| {
+            let mut guards = Guards::default().max_handoffs(max);
+            guards.max_handoffs_per_conversation = per_conversation;
+            guards.refuse_repeated_pairs = refuse_repeated_pairs;
+            after.into_iter().fold(guards, |guards, (guard, then)| guards.on_refusal(guard, then))
+        })
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    (prop_oneof![1 => 1..4_u32, 2 => 4..12_u32], 1..4_u32, 0..3_u32, 2..5_u32, 1..8_usize).prop_map(
+        |(max_steps, empty_replies, pauses, repeats, calls_per_reply)| Limits {
+            max_steps,
+            empty_replies,
+            pauses,
+            repeats,
+            calls_per_reply,
+            input_bytes: HUGE - 1,
+            result_bytes: 512,
+        },
+    )
+}
+
+fn speech() -> impl Strategy<Value = Speech> {
+    prop_oneof![
+        24 => Just(Speech::Plain),
+        1 => Just(Speech::Long),
+        1 => Just(Speech::LikeMessage),
+        1 => Just(Speech::Forbidden),
+    ]
+}
+
+fn switch() -> impl Strategy<Value = Switch> {
+    let required = (Just((POLICY, REQUIRED)), prop::bool::weighted(0.7));
+    let other = ((prop::sample::select(&AGENTS[..]), Just("echo")), any::<bool>());
+    prop_oneof![3 => required, 1 => other].prop_map(|((agent, tool), is_on)| Switch { agent, tool, is_on })
+}
+
+fn reply() -> impl Strategy<Value = Reply> {
+    let handoffs = vec(prop_oneof![5 => handoff().boxed(), 1 => block().boxed()], 1..4);
+    let calls = vec((id(), own()).prop_map(|(id, own)| Block::Call(id, own)), 1..4);
+    let says = |blocks: BoxedStrategy<Vec<Block>>, stop: BoxedStrategy<Option<StopReason>>| {
+        (blocks, stop).prop_map(|(blocks, stop)| Reply::Says { blocks, stop })
+    };
+    let sound = || prop_oneof![Just(StopReason::ToolUse), Just(StopReason::EndTurn)].prop_map(Some).boxed();
+    let paused =
+        vec(prop::sample::select(&[Block::Other(Other::ServiceTool), Block::Text(Text::Plain)][..]), 1..3);
+    prop_oneof![
+        12 => says(handoffs.boxed(), sound()),
+        4 => says(calls.boxed(), sound()),
+        4 => says(vec(block(), 0..8).boxed(), option::weighted(0.95, stop()).boxed()),
+        2 => says(vec(text(), 1..3).boxed(), sound()),
+        1 => says(paused.boxed(), Just(Some(StopReason::PauseTurn)).boxed()),
+        1 => says(Just(vec![]).boxed(), sound()),
+        1 => error().prop_map(Reply::Fails),
+    ]
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    const OTHERS: [Other; 6] = [
+        Other::Thinking,
+        Other::ThinkingUnsigned,
+        Other::ServiceTool,
+        Other::Unknown,
+        Other::Result,
+        Other::Image,
+    ];
+    prop_oneof![
+        2 => text(),
+        3 => (id(), own()).prop_map(|(id, own)| Block::Call(id, own)),
+        3 => handoff(),
+        2 => prop::sample::select(&OTHERS[..]).prop_map(Block::Other),
+    ]
+}
+
+fn text() -> impl Strategy<Value = Block> {
+    prop::sample::select(&[Text::Plain, Text::Blank, Text::Announces][..]).prop_map(Block::Text)
+}
+
+fn id() -> impl Strategy<Value = Id> {
+    prop_oneof![4 => Just(Id::Fresh), 1 => prop::sample::select(&[Id::Taken, Id::Illegal, Id::Empty][..])]
+}
+
+fn own() -> impl Strategy<Value = Own> {
+    const ODD: [Own; 6] =
+        [Own::Fails, Own::LongResult, Own::Unknown, Own::IllegalName, Own::BrokenJson, Own::WrongType];
+    prop_oneof![30 => Just(Own::Fine), 30 => prop::sample::select(&ODD[..]), 1 => Just(Own::Huge)]
+}
+
+fn handoff() -> impl Strategy<Value = Block> {
+    const ODD: [Parcel; 17] = [
+        Parcel::NoTask,
+        Parcel::BlankTask,
+        Parcel::NoContext,
+        Parcel::LongTask,
+        Parcel::ManyKeys,
+        Parcel::Large,
+        Parcel::Deep,
+        Parcel::ManyValues,
+        Parcel::Message,
+        Parcel::QuotedMessage,
+        Parcel::OddMember,
+        Parcel::OddVersion,
+        Parcel::DuplicateKey,
+        Parcel::TooDeep,
+        Parcel::ForbiddenCharacter,
+        Parcel::BrokenJson,
+        Parcel::List,
+    ];
+    let lost = prop_oneof![
+        Just(To::Unknown),
+        (0..2_usize).prop_map(To::Misspelt),
+        (0..2_usize).prop_map(To::Invisible),
+        Just(To::Myself),
+        Just(To::NoRoute),
+        Just(To::Absent),
+        Just(To::NoText),
+    ];
+    let to = prop_oneof![
+        // The booking agent has two, and the way through the second is the more eventful.
+        3 => Just(To::Legal(0)),
+        6 => Just(To::Legal(1)),
+        1 => (0..2_usize).prop_map(To::Adorned),
+        2 => lost,
+    ];
+    let parcel = prop_oneof![
+        60 => (0..2_u8).prop_map(Parcel::Fine),
+        120 => (0..2_u8).prop_map(Parcel::WithOpenItem),
+        20 => Just(Parcel::Invisible),
+        40 => prop::sample::select(&ODD[..]),
+        // Slow, so rare.
+        1 => Just(Parcel::BeyondLaw),
+        1 => Just(Parcel::Huge),
+    ];
+    (id(), to, parcel).prop_map(|(id, to, parcel)| Block::HandOff(id, HandOff { to, parcel }))
+}
+
+fn stop() -> impl Strategy<Value = StopReason> {
+    prop_oneof![
+        3 => prop_oneof![
+            Just(StopReason::EndTurn),
+            Just(StopReason::ToolUse),
+            Just(StopReason::StopSequence),
+            Just(StopReason::PauseTurn),
+        ],
+        2 => prop_oneof![
+            Just(StopReason::MaxTokens),
+            Just(StopReason::ContextWindowExceeded),
+            Just(StopReason::Refusal),
+            Just(StopReason::Other("tired".into())),
+        ],
+    ]
+}
+
+fn error() -> impl Strategy<Value = ModelError> {
+    let detail = || "random".to_owned();
+    prop_oneof![
+        Just(ModelError::Unreachable { detail: detail() }),
+        Just(ModelError::Service { status: 529, detail: detail() }),
+        Just(ModelError::Malformed { detail: detail() }),
+        Just(ModelError::NoScript { agent: DESK.to_owned(), turn: 1, known: 0 }),
+    ]
+}
