@@ -1,0 +1,260 @@
+//! The layer that counts, over real runs: its numbers are those of the run's own report.
+
+mod harness;
+
+use harness::{
+    REQUEST, agent, calls, decisions, desk, ended, hands_to, house, relay, runner, script, team, to,
+};
+use sommelier_handoff::{Guards, HANDOFF_TO_SPECIALIST, Relay, Route, Step};
+use sommelier_metrics::{Handoffs, Hop, Metrics, ModelCalls, ModelUse, Report, ToolRuns, ToolUse, Workflows};
+use sommelier_protocol::ToolName;
+use sommelier_runner::run_agent_with_handoff;
+use sommelier_runtime::{AgentName, ScriptedModel};
+use std::collections::BTreeMap;
+use std::sync::Barrier;
+use tracing::{Dispatch, dispatcher};
+use tracing_subscriber::layer::SubscriberExt;
+
+/// Does `work` while it is counted.
+fn counted<T>(work: impl FnOnce(&Dispatch) -> T) -> (T, Report) {
+    let metrics = Metrics::new();
+    let dispatch = Dispatch::new(tracing_subscriber::registry().with(metrics.layer()));
+    let done = dispatcher::with_default(&dispatch, || work(&dispatch));
+    (done, metrics.report().without_times())
+}
+
+fn table<V>(rows: impl IntoIterator<Item = (&'static str, V)>) -> BTreeMap<String, V> {
+    rows.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+fn used(calls: u64, failed: u64) -> ModelUse {
+    ModelUse { calls, failed, ..ModelUse::default() }
+}
+
+/// The report of so many running cases.
+fn of_running_cases(n: u64, history_bytes: u64) -> Report {
+    let hop = Hop {
+        number: 1,
+        from: "booking_agent".to_owned(),
+        to: "policy_agent".to_owned(),
+        package_bytes: 105,
+        history_bytes,
+        transfer_us: 0,
+        first_chat_us: Some(0),
+    };
+    let runs = |runs| ToolUse { runs, failed: 0 };
+    Report {
+        workflows: Workflows { closed: n, by_end: table([("answered", n)]) },
+        model: ModelCalls {
+            total: used(4 * n, 0),
+            by_agent: table([("booking_agent", used(2 * n, 0)), ("policy_agent", used(2 * n, 0))]),
+        },
+        tools: ToolRuns {
+            total: runs(2 * n),
+            by_tool: table([("get_quote", runs(n)), ("search_docs", runs(n))]),
+            errors: BTreeMap::new(),
+        },
+        handoffs: Handoffs {
+            asked: n,
+            taken: n,
+            bytes_crossing: 105 * n,
+            bytes_left_behind: history_bytes * n,
+            hops: (0..n).map(|_| hop.clone()).collect(),
+            ..Handoffs::default()
+        },
+    }
+}
+
+/// The whole report of the running case, and that its numbers are the run's own.
+#[test]
+fn the_running_case_is_counted() {
+    let (report, counts) = counted(|_| ended(runner(decisions()).run(&desk(&house(500, 2000)), REQUEST)));
+    let hop = report.hops().next().unwrap();
+    assert_eq!(counts, of_running_cases(1, hop.history_bytes as u64));
+    assert_eq!(
+        (counts.model.total.calls, counts.tools.total.runs, counts.handoffs.bytes_crossing),
+        (report.model_calls().into(), report.tool_calls().into(), hop.package_bytes as u64)
+    );
+}
+
+/// Eight threads at once, on one runner and one relay, lose no count.
+#[test]
+fn eight_threads_at_once_are_counted() {
+    let (runner, relay) = (runner(decisions()), desk(&house(500, 2000)));
+    let start = Barrier::new(8);
+    let (histories, counts) = counted(|dispatch| {
+        std::thread::scope(|scope| {
+            let run = || {
+                start.wait();
+                dispatcher::with_default(dispatch, || ended(runner.run(&relay, REQUEST)))
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(run)).collect();
+            let reports = threads.into_iter().map(|thread| thread.join().unwrap());
+            reports.map(|report| report.hops().next().unwrap().history_bytes as u64).collect::<Vec<_>>()
+        })
+    });
+    assert_eq!(histories, [histories[0]; 8]);
+    assert_eq!(counts, of_running_cases(8, histories[0]));
+}
+
+/// A run with a refusal of every kind, each counted under its guard.
+#[test]
+fn refusals_are_counted_by_guard() {
+    let three = ["booking_agent", "policy_agent", "pricing_agent"].map(agent);
+    let builder = three.into_iter().fold(Relay::builder().entry("booking_agent"), |all, one| all.agent(one));
+    let builder = builder
+        .route_with(Route::new("booking_agent", "policy_agent"))
+        .route_with(Route::new("booking_agent", "pricing_agent").requires(["look"]))
+        .route("policy_agent", "booking_agent");
+    let relay = builder.guards(Guards::default().max_handoffs(2)).build().unwrap();
+    let model = script([
+        (
+            "booking_agent",
+            calls([
+                (HANDOFF_TO_SPECIALIST, to("nobody", "Go on.")),
+                (HANDOFF_TO_SPECIALIST, to("booking_agent", "Go on.")),
+                (HANDOFF_TO_SPECIALIST, to("policy_agent", "")),
+                (HANDOFF_TO_SPECIALIST, to("pricing_agent", "Go on.")),
+                (HANDOFF_TO_SPECIALIST, to("policy_agent", "Go on.")),
+                (HANDOFF_TO_SPECIALIST, to("policy_agent", "Go on.")),
+                (HANDOFF_TO_SPECIALIST, to("policy_agent", "Go elsewhere.")),
+            ]),
+        ),
+        (
+            "policy_agent",
+            calls([
+                (HANDOFF_TO_SPECIALIST, to("pricing_agent", "Go on.")),
+                (HANDOFF_TO_SPECIALIST, to("booking_agent", "Go on.")),
+            ]),
+        ),
+        ("booking_agent", hands_to("policy_agent")),
+    ]);
+    let off = (AgentName::new("pricing_agent").unwrap(), ToolName::new("look").unwrap());
+    let step = relay.start("c", "hello").unwrap().switch_off(off.0, off.1);
+    let (report, counts) = counted(|_| ended(runner(&model).drive(&relay, step)));
+
+    let hop = |hop: &sommelier_handoff::Hop| Hop {
+        number: if hop.from.as_str() == "booking_agent" { 1 } else { 2 },
+        from: hop.from.to_string(),
+        to: hop.to.to_string(),
+        package_bytes: hop.package_bytes as u64,
+        history_bytes: hop.history_bytes as u64,
+        transfer_us: 0,
+        first_chat_us: Some(0),
+    };
+    let taken: Vec<Hop> = report.hops().map(hop).collect();
+    assert_eq!(
+        counts,
+        Report {
+            workflows: Workflows { closed: 1, by_end: table([("hop_limit", 1)]) },
+            model: ModelCalls {
+                total: used(3, 0),
+                by_agent: table([("booking_agent", used(2, 0)), ("policy_agent", used(1, 0))]),
+            },
+            tools: ToolRuns::default(),
+            handoffs: Handoffs {
+                asked: 10,
+                taken: 2,
+                refused: 8,
+                bytes_crossing: taken.iter().map(|hop| hop.package_bytes).sum(),
+                bytes_left_behind: taken.iter().map(|hop| hop.history_bytes).sum(),
+                hops: taken,
+                hops_unlisted: 0,
+                refusals: table([
+                    ("cap", 1),
+                    ("duplicate", 1),
+                    ("known", 1),
+                    ("one_per_turn", 1),
+                    ("package", 1),
+                    ("ready", 1),
+                    ("route", 1),
+                    ("self", 1),
+                ]),
+            },
+        }
+    );
+    let told: u64 = counts.handoffs.refusals.values().sum();
+    assert_eq!((report.refusals().count() as u64, report.hops().count()), (told, 2));
+}
+
+/// Ping-pong is refused by the pair, and the run ends with it.
+#[test]
+fn a_repeated_pair_is_counted() {
+    let model = script([
+        ("booking_agent", hands_to("policy_agent")),
+        ("policy_agent", hands_to("booking_agent")),
+        ("booking_agent", hands_to("policy_agent")),
+    ]);
+    let relay = team("booking_agent -> policy_agent, policy_agent -> booking_agent").build().unwrap();
+    let (_, counts) = counted(|_| ended(runner(&model).run(&relay, "hello")));
+    assert_eq!(counts.workflows.by_end, table([("handoff_refused", 1)]));
+    assert_eq!((counts.handoffs.taken, counts.handoffs.refusals), (2, table([("pair", 1)])));
+}
+
+/// Tools that failed are counted by their code, and a model call that failed as such.
+#[test]
+fn failures_are_counted() {
+    let wanted = [("look", r#"{"word":"tea"}"#), ("look", "{}"), ("fail", "{}")];
+    let model = script([("booking_agent", calls(wanted))]);
+    let (report, counts) =
+        counted(|_| ended(runner(&model).run(&relay("booking_agent -> policy_agent"), "hello")));
+    let runs = |runs, failed| ToolUse { runs, failed };
+    assert_eq!(
+        counts,
+        Report {
+            workflows: Workflows { closed: 1, by_end: table([("failed", 1)]) },
+            model: ModelCalls { total: used(2, 1), by_agent: table([("booking_agent", used(2, 1))]) },
+            tools: ToolRuns {
+                total: runs(3, 2),
+                by_tool: table([("fail", runs(1, 1)), ("look", runs(2, 1))]),
+                errors: table([("invalid_arguments", 1), ("no_luck", 1)]),
+            },
+            handoffs: Handoffs::default(),
+        }
+    );
+    assert_eq!((u64::from(report.model_calls()), u64::from(report.tool_calls())), (2 - 1, 3));
+}
+
+/// A handoff that was taken out of its relay was asked for, and neither taken nor refused.
+#[test]
+fn a_handoff_that_is_taken_out_is_only_asked_for() {
+    let model: ScriptedModel = script([("booking_agent", hands_to("policy_agent"))]);
+    let relay = relay("booking_agent -> policy_agent");
+    let (_, counts) =
+        counted(|_| run_agent_with_handoff(&runner(&model), &relay, "booking_agent", "hello").unwrap());
+    assert_eq!(
+        counts,
+        Report {
+            workflows: Workflows { closed: 1, by_end: table([("handed_off", 1)]) },
+            model: ModelCalls { total: used(1, 0), by_agent: table([("booking_agent", used(1, 0))]) },
+            tools: ToolRuns::default(),
+            handoffs: Handoffs { asked: 1, ..Handoffs::default() },
+        }
+    );
+}
+
+/// A run that a saved step begins is counted from there on.
+#[test]
+fn a_loaded_step_is_counted_from_there_on() {
+    let relay = desk(&house(500, 2000));
+    let model = decisions();
+    let mut step = relay.start("c", REQUEST).unwrap();
+    while !matches!(step, Step::HandOff(_)) {
+        step = match step {
+            Step::CallModel(call) => {
+                let response = sommelier_runtime::Model::complete(&model, call.request(&relay));
+                call.resume(&relay, response, 0)
+            }
+            Step::CallTools(calls) => {
+                let agent = calls.agent(&relay).unwrap();
+                let outputs = sommelier_runtime::tool::dispatch(agent, calls.calls(), &calls.scope());
+                calls.resume(&relay, outputs, 0).unwrap()
+            }
+            step => step,
+        };
+    }
+    let loaded = relay.load(&step.save().unwrap()).unwrap();
+    let (report, counts) = counted(|_| ended(runner(&model).drive(&relay, loaded)));
+    assert_eq!((report.model_calls(), counts.model.total.calls), (4, 2));
+    assert_eq!((counts.handoffs.taken, counts.handoffs.bytes_crossing), (1, 105));
+}
