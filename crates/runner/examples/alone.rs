@@ -10,7 +10,8 @@ use std::error::Error;
 const PACKAGE: &str =
     r#"{"specialist":"policy_agent","task":"What does a no-show cost?","context":{"quoted_cents":6000}}"#;
 
-const REQUEST: &str = "Quote Focus on pro for three hours, for the book club of my sister. And what if nobody comes?";
+const REQUEST: &str =
+    "Quote Focus on pro for three hours, for the book club of my sister. And what if nobody comes?";
 
 #[cfg_attr(test, test)]
 fn main() -> Result<(), Box<dyn Error>> {
