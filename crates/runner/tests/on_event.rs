@@ -1,0 +1,78 @@
+//! S3-03: an observer hears of each thing that happens, as `(event, data)`, and may be silent.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at what cannot be")]
+
+use sommelier_handoff::{Agent, Relay};
+use sommelier_metrics::OnEvent;
+use sommelier_runner::Runner;
+use sommelier_runtime::{ScriptedModel, Tool, script, tool, tool_args};
+use std::sync::{Arc, Mutex};
+use tracing_subscriber::layer::SubscriberExt;
+
+tool_args! {
+    /// Nothing is asked for.
+    struct Nothing {}
+}
+
+fn relay() -> Relay {
+    let quote =
+        Tool::new("quote", "Quotes.", |_: Nothing, _: &tool::CallContext<'_>| Ok::<_, tool::Failure>(6000));
+    Relay::builder()
+        .agent(Agent::new("booking_agent", "").tools([quote]))
+        .agent(Agent::new("policy_agent", ""))
+        .entry("booking_agent")
+        .route("booking_agent", "policy_agent")
+        .build()
+        .unwrap()
+}
+
+fn model() -> ScriptedModel {
+    let hand_to = |to: &str| format!(r#"{{"specialist":"{to}","task":"Answer.","context":{{}}}}"#);
+    let (nobody, policy) = (hand_to("nobody"), hand_to("policy_agent"));
+    ScriptedModel::new()
+        .turn("booking_agent", |_| script::calls([("a", "quote", "{}"), ("b", "gone", "{}")]))
+        .turn("booking_agent", move |_| script::call("c", "handoff_to_specialist", &nobody))
+        .turn("booking_agent", move |_| script::call("d", "handoff_to_specialist", &policy))
+}
+
+/// The journal's names of events, in the order in which things happened, with the span's fields as data.
+#[test]
+fn an_observer_hears_each_event() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = heard.clone();
+    let observer = OnEvent::new(move |event, data| {
+        let of = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
+        let what = ["gen_ai.tool.name", "gen_ai.transfer.target.name", "end"].map(of).concat();
+        log.lock().unwrap().push(format!("{event} {what}").trim_end().to_owned());
+    });
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(observer), || {
+        Runner::new(model()).run(&relay(), "Quote, please.").unwrap();
+    });
+    assert_eq!(
+        *heard.lock().unwrap(),
+        [
+            "turn_received",
+            "model_requested",
+            "model_responded",
+            "tool_intended quote",
+            "tool_completed quote",
+            "model_requested",
+            "model_responded",
+            "handoff_refused handoff_to_specialist_other",
+            "model_requested",
+            "model_responded",
+            "handoff_committed handoff_to_specialistpolicy_agent",
+            "model_requested",
+            "model_failed",
+            "closed failed",
+        ]
+    );
+}
+
+/// A function that does nothing silences it, and the run is the same.
+#[test]
+fn an_observer_may_be_silent() {
+    let run = || Runner::new(model()).conversation("c").clock(|| 0).run(&relay(), "Quote, please.").unwrap();
+    let silent = tracing_subscriber::registry().with(OnEvent::new(|_, _| ()));
+    assert_eq!(tracing::subscriber::with_default(silent, run), run());
+}
