@@ -335,7 +335,7 @@ fn first(errors: &[PackageError]) -> String {
     }
 }
 
-fn list(items: &[impl Display]) -> String {
+pub(crate) fn list(items: &[impl Display]) -> String {
     if items.is_empty() {
         return "none".to_owned();
     }

@@ -9,6 +9,7 @@ use std::fmt;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST, Receiver};
+use crate::refusal::list;
 use crate::{Guards, Route, Run, Step, step};
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
@@ -182,7 +183,7 @@ pub enum StartError {
     #[error(transparent)]
     Blank(#[from] BlankText),
     /// There is no such agent.
-    #[error("the relay has no agent {name:?}; it has {known:?}")]
+    #[error("the relay has no agent {name:?}; it has {}", list(known))]
     UnknownAgent {
         /// The name asked for.
         name: String,

@@ -9,7 +9,18 @@ use std::hint::black_box;
 use std::time::Instant;
 
 const PATTERNS: [&str; 12] = [
-    "a", "a ", "quote ", "cancel ", "if ", "<a", "1.", "at 9 ", "Focus ", "under 5 ", "book if ", "policy and ",
+    "a",
+    "a ",
+    "quote ",
+    "cancel ",
+    "if ",
+    "<a",
+    "1.",
+    "at 9 ",
+    "Focus ",
+    "under 5 ",
+    "book if ",
+    "policy and ",
 ];
 
 fn main() {
@@ -21,7 +32,10 @@ fn main() {
             of_long.push(nanoseconds_a_byte(&long));
         }
         let (short, long) = (median(of_short), median(of_long));
-        println!("{pattern:?}: a byte of 100 kB / of 10 kB: {:.2} ({long:.0} ns / {short:.0} ns)", long / short);
+        println!(
+            "{pattern:?}: a byte of 100 kB / of 10 kB: {:.2} ({long:.0} ns / {short:.0} ns)",
+            long / short
+        );
     }
 }
 

@@ -426,9 +426,7 @@ fn an_oversized_input_is_withheld() {
     ]);
     let (agent, model) = (clerk().build().unwrap(), replies([many, say("I see.")]));
     let run = Drive::new(&agent, &model).start("do");
-    let kept = |bytes: usize| {
-        format!(r#"{{"INVALID_JSON":"{bytes} bytes of arguments, over the limit of 262144; not kept"}}"#)
-    };
+    let kept = |bytes: usize| format!(r#"{{"WITHHELD_BYTES":{bytes}}}"#);
     let told = |bytes: usize| format!(r#"{{"error":"arguments_too_large","bytes":{bytes},"most":262144}}"#);
     // The broken text stands as a JSON text of its own: 8 quotes are escaped, and its member comes on top.
     let (whole, broken) = (big.len(), big.len() - 1 + 8 + 19);
