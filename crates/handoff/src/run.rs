@@ -78,7 +78,7 @@ impl Run {
         self.model_calls
     }
 
-    /// Runs of agents' own tools, over all agents.
+    /// Calls of agents' own tools, over all agents, those included that a gate denied or that failed.
     pub fn tool_calls(&self) -> u32 {
         self.tool_calls
     }

@@ -53,7 +53,7 @@ impl Report {
         self.done.run().model_calls()
     }
 
-    /// Runs of tools, over the conversation and all agents.
+    /// Calls of agents' own tools over the conversation, those included that a gate denied or that failed.
     pub fn tool_calls(&self) -> u32 {
         self.done.run().tool_calls()
     }
