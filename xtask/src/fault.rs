@@ -31,7 +31,11 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Misuse(what) | Self::Failed(what) => f.write_str(what),
+            // What was typed may hold what a terminal would obey.
+            Self::Misuse(what) | Self::Failed(what) => what.chars().try_for_each(|c| match c {
+                c if c.is_control() && c != '\n' => write!(f, "{}", c.escape_default()),
+                c => write!(f, "{c}"),
+            }),
             Self::System { doing, source } => write!(f, "{doing}: {source}"),
         }
     }

@@ -43,6 +43,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// The crates below this one, so that one dependency suffices.
+pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
+
 mod arbiter;
 mod guards;
 mod history;

@@ -4,6 +4,7 @@ use serde::Serialize;
 use sommelier_protocol::ToolUse;
 use sommelier_runtime::tool::{ToolFailure, dispatch_one, in_parallel};
 use sommelier_runtime::{Definition, ToolOutput};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::{Span, dispatcher};
 
 use crate::{Approval, Decision, Gate, spans};
@@ -55,7 +56,9 @@ fn approve(agent: &Definition, call: &ToolUse, gate: &Gate) -> Result<(), ToolOu
     agent.table().check(agent.name(), call)?;
     let approval =
         Approval { agent: agent.name(), tool: call.name(), input: call.input(), call_id: call.id() };
-    match gate.decide(&approval) {
+    let decision = catch_unwind(AssertUnwindSafe(|| gate.decide(&approval)));
+    // A gate that fails has approved nothing.
+    match decision.unwrap_or_else(|_| Decision::Deny { reason: "the gate failed".to_owned() }) {
         Decision::Approve => Ok(()),
         Decision::Deny { reason } => Err(ToolOutput::failed(&Denied {
             error: "approval_denied",

@@ -52,6 +52,14 @@
 //!    └─ ...
 //! ```
 
+/// The crates below this one, so that one dependency suffices.
+pub use {sommelier_handoff as handoff, sommelier_protocol as protocol, sommelier_runtime as runtime};
+
+/// The README's example, kept running.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
+
 mod dispatch;
 mod gate;
 mod report;

@@ -2,11 +2,13 @@
 
 use sommelier_handoff::{CallModel, CallTools, Done, HandOff, Millis, Relay, Step};
 use sommelier_protocol::{BlankText, Words};
-use sommelier_runtime::Model;
+use sommelier_runtime::{Model, ModelError};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -56,7 +58,7 @@ impl<'m> Runner<'m> {
     }
 
     /// Names the conversation that [`run`](Self::run) begins. Idempotency keys begin with the name, so each
-    /// conversation needs its own; when it is not set, a new one is made of the time and a count.
+    /// conversation needs its own; when it is not set, a new one is made of the time, a count and a number by chance.
     pub fn conversation(mut self, name: impl Into<String>) -> Self {
         self.conversation = Some(name.into());
         self
@@ -138,7 +140,9 @@ impl<'m> Runner<'m> {
         let request = call.request(relay);
         let model = self.models.get(&*request.caller).unwrap_or(&self.model);
         let span = spans::chat(agent, &request, model);
-        let response = span.in_scope(|| model.complete(request));
+        // The step waits for its answer, so a panic of the model's adapter costs the call and not the conversation.
+        let complete = AssertUnwindSafe(|| span.in_scope(|| model.complete(request)));
+        let response = catch_unwind(complete).unwrap_or(Err(ModelError::Panicked));
         spans::record_response(&span, &response);
         drop(span);
         call.resume(relay, response, (self.clock)())
@@ -155,7 +159,9 @@ impl<'m> Runner<'m> {
     pub(crate) fn conversation_name(&self) -> String {
         static COUNT: AtomicU64 = AtomicU64::new(1);
         self.conversation.clone().unwrap_or_else(|| {
-            format!("conversation-{}-{}", (self.clock)(), COUNT.fetch_add(1, Ordering::Relaxed))
+            // A number by chance keeps processes apart that began at the same time.
+            let chance = RandomState::new().build_hasher().finish();
+            format!("conversation-{}-{}-{chance:016x}", (self.clock)(), COUNT.fetch_add(1, Ordering::Relaxed))
         })
     }
 }

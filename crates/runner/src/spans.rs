@@ -4,7 +4,7 @@
 //! stand in this file and nowhere else, so that a change of them is a change here.
 
 use sommelier_handoff::{Hop, HopOutcome, Relay, RunEnd};
-use sommelier_protocol::{ModelRequest, ModelResponse, ToolUse};
+use sommelier_protocol::{ModelRequest, ModelResponse, StopReason, ToolUse};
 use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
@@ -56,15 +56,16 @@ pub(crate) fn agent(workflow: &Span, conversation: &str, name: &AgentName, after
 
 /// One call of a model.
 pub(crate) fn chat(agent: &Span, request: &ModelRequest<'_>, model: &dyn Model) -> Span {
+    let name = model.name().unwrap_or(&request.model);
     let span = info_span!(
         target: TARGET,
         parent: agent,
         "chat",
-        otel.name = format!("chat {}", request.model),
+        otel.name = format!("chat {name}"),
         otel.kind = "client",
         gen_ai.operation.name = "chat",
         gen_ai.provider.name = model.provider(),
-        gen_ai.request.model = &*request.model,
+        gen_ai.request.model = name,
         gen_ai.request.max_tokens = request.max_tokens,
         gen_ai.agent.name = &*request.caller,
         gen_ai.response.id = Empty,
@@ -81,16 +82,23 @@ pub(crate) fn chat(agent: &Span, request: &ModelRequest<'_>, model: &dyn Model) 
     span
 }
 
+/// The first 64 bytes or so of an id, a name or a code that came from outside: enough to find it again, and
+/// nothing that fills a trace.
+fn clipped(text: &str) -> &str {
+    text.char_indices().nth(64).map_or(text, |(end, _)| &text[..end])
+}
+
 /// What came of a call of a model.
 pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, ModelError>) {
     match response {
         Ok(response) => {
             if !response.id.is_empty() {
-                chat.record("gen_ai.response.id", &*response.id);
+                chat.record("gen_ai.response.id", clipped(&response.id));
             }
-            chat.record("gen_ai.response.model", &*response.model);
+            chat.record("gen_ai.response.model", clipped(&response.model));
             if let Some(stop) = &response.stop_reason {
-                chat.record("gen_ai.response.finish_reasons", stop.as_str());
+                let known = !matches!(stop, StopReason::Other(_));
+                chat.record("gen_ai.response.finish_reasons", if known { stop.as_str() } else { "_other" });
             }
             chat.record("gen_ai.usage.input_tokens", response.usage.total_input_tokens());
             chat.record("gen_ai.usage.output_tokens", response.usage.output_tokens);
@@ -112,7 +120,7 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse) -> Span {
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = call.name(),
         gen_ai.tool.r#type = "function",
-        gen_ai.tool.call.id = call.id(),
+        gen_ai.tool.call.id = clipped(call.id()),
         gen_ai.agent.name = agent.as_str(),
         error.r#type = Empty,
     )
@@ -121,7 +129,7 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse) -> Span {
 /// What came of a run of a tool.
 pub(crate) fn record_output(tool: &Span, output: &ToolOutput) {
     if let Some(code) = &output.error {
-        tool.record("error.type", &**code);
+        tool.record("error.type", clipped(code));
     }
 }
 
@@ -138,7 +146,7 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = sommelier_handoff::HANDOFF_TO_SPECIALIST,
         gen_ai.tool.r#type = "function",
-        gen_ai.tool.call.id = &*hop.call_id,
+        gen_ai.tool.call.id = clipped(&hop.call_id),
         gen_ai.agent.name = hop.from.as_str(),
         gen_ai.transfer.mode = "pass_control",
         gen_ai.transfer.target.name = to,

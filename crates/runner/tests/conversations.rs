@@ -1,11 +1,14 @@
 //! A conversation over several messages of the user.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod harness;
 
 use harness::{Watched, calls, ended, hands_to, relay, runner, says, script, story_of, team, trail};
-use sommelier_handoff::{EntryPolicy, Guards, RunEnd};
-use sommelier_runner::{RunError, Runner};
-use sommelier_runtime::ScriptedModel;
+use sommelier_handoff::{Agent, EntryPolicy, Guards, Relay, RunEnd};
+use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_runner::{Outcome, RunError, Runner};
+use sommelier_runtime::{Model, ModelError, ScriptedModel, script as scripted};
 use std::collections::BTreeSet;
 
 const PAIR: &str = "booking_agent -> policy_agent, policy_agent -> booking_agent";
@@ -136,4 +139,24 @@ fn the_clock_is_the_one_that_was_given() {
     let model = script([("booking_agent", hands_to("policy_agent")), ("policy_agent", says("Yes."))]);
     let report = ended(runner(&model).clock(|| 1_800_000_000_000).run(&relay(PAIR), "hello"));
     assert_eq!(report.hops().map(|hop| hop.at).collect::<Vec<_>>(), [1_800_000_000_000]);
+}
+
+/// A model's adapter that panics costs the call and not the conversation: the run ends as failed and can go on.
+#[test]
+fn a_model_that_panics_loses_nothing() {
+    struct Breaks;
+
+    impl Model for Breaks {
+        fn complete(&self, _: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+            panic!("the adapter is broken")
+        }
+    }
+
+    let relay = Relay::builder().agent(Agent::new("clerk", "")).entry("clerk").build().unwrap();
+    let Outcome::Ended(report) = Runner::new(Breaks).run(&relay, "hello").unwrap() else { panic!("it ends") };
+    assert_eq!(report.end(), &RunEnd::Failed { error: ModelError::Panicked });
+    let step = report.into_done().retry(&relay).unwrap();
+    let model = ScriptedModel::new().turn("clerk", |_| scripted::say("Good morning."));
+    let Outcome::Ended(report) = Runner::new(model).drive(&relay, step).unwrap() else { panic!("it ends") };
+    assert_eq!(report.answer(), "Good morning.");
 }

@@ -150,7 +150,7 @@ fn a_gate_that_panics_lets_nothing_through() {
     let gate = Gate::new(|_| panic!("the gate is broken"));
     let outputs = dispatch_parallel(&agent, [(0, &call), (1, &call)], "test/1", &gate);
     let errors: Vec<Option<&str>> = outputs.iter().map(|output| output.error.as_deref()).collect();
-    assert_eq!((errors, runs.load(Ordering::Relaxed)), (vec![Some("panic"); 2], 0));
+    assert_eq!((errors, runs.load(Ordering::Relaxed)), (vec![Some("approval_denied"); 2], 0));
 }
 
 /// S3-28: also by hand, and for each call of a tool.
@@ -225,4 +225,17 @@ fn a_gate_stands_before_the_tools_of_every_agent() {
     let report = ended(runner(&model).run(&relay, "hello"));
     assert_eq!((report.answer(), runs.load(Ordering::Relaxed)), ("It was not approved.", 0));
     assert_eq!(report.tool_calls(), 1);
+}
+
+/// A gate that fails has approved nothing, and the model is told that there was no effect.
+#[test]
+fn a_gate_that_panics_denies() {
+    let house = house(500, 2000);
+    let gate = Gate::new(|_| panic!("the gate is broken"));
+    let told = results(runner(asks_for([("book", BOOK)])).gate(gate), &house);
+    assert_eq!(
+        told,
+        [format!("tu_1_0!{}", DENIED.replace("no one is here to approve it", "the gate failed"))]
+    );
+    assert_eq!(ledger(&house), (5, r#""booked""#.to_owned()));
 }

@@ -261,6 +261,22 @@ fn a_model_call_has_provider_tokens_and_id() {
     assert_eq!(chat.pick(["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"]), ["42", "4"]);
 }
 
+/// What a service or a tool writes at length does not fill a trace: an odd stop reason is `_other`, ids, names and
+/// codes are cut.
+#[test]
+fn what_comes_from_outside_is_cut() {
+    let long = "x".repeat(1_000_000);
+    let mut reply = sommelier_runtime::script::say("Yes.");
+    reply.stop_reason = Some(StopReason::Other(long.clone().into()));
+    reply.id = long.clone().into();
+    reply.model = long.into();
+    let (_, spans) = Spans::of(|| ended(runner(Live(Ok(reply))).run(&relay(PAIR), "hello")));
+    let chat = &spans.named("chat")[0];
+    let (cut, fields) = ("x".repeat(64), ["gen_ai.response.id", "gen_ai.response.model"]);
+    assert_eq!(chat.pick(fields), [&*cut, &*cut]);
+    assert_eq!(chat.pick(["gen_ai.response.finish_reasons"]), ["_other"]);
+}
+
 /// A model call that brought no reply has the kind of its error, and so has the root.
 #[test]
 fn a_failed_model_call_has_its_error() {

@@ -52,6 +52,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// The words on the wire, so that one dependency suffices.
+pub use sommelier_protocol as protocol;
+
 mod agent;
 mod limits;
 mod model;

@@ -20,6 +20,12 @@ pub trait Model: Send + Sync {
         "_other"
     }
 
+    /// The model's own name, for spans, when it is not the one that a request names: a set of rules replies to
+    /// every request, whichever model it asks for.
+    fn name(&self) -> Option<&str> {
+        None
+    }
+
     /// A label for replies that no live model made, such as `concept (claude-sonnet-5)`; shown wherever
     /// such a reply is shown or traced.
     fn label(&self) -> Option<&str> {
@@ -36,6 +42,10 @@ impl<M: Model + ?Sized> Model for &M {
         (**self).provider()
     }
 
+    fn name(&self) -> Option<&str> {
+        (**self).name()
+    }
+
     fn label(&self) -> Option<&str> {
         (**self).label()
     }
@@ -48,6 +58,10 @@ impl<M: Model + ?Sized> Model for Box<M> {
 
     fn provider(&self) -> &str {
         (**self).provider()
+    }
+
+    fn name(&self) -> Option<&str> {
+        (**self).name()
     }
 
     fn label(&self) -> Option<&str> {
@@ -79,6 +93,9 @@ pub enum ModelError {
         /// What is wrong with it, and where.
         detail: String,
     },
+    /// The model's adapter panicked: its author's fault. The call may be made again.
+    #[error("the model's adapter panicked; nothing is known of its reply")]
+    Panicked,
     /// The script has no turn for this request: the script's fault.
     #[error("the script has no turn {turn} for {agent} (it has {known})")]
     NoScript {
@@ -92,12 +109,13 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// A word of few kinds, for spans: `unreachable`, `service`, `malformed`, `no_script`.
+    /// A word of few kinds, for spans: `unreachable`, `service`, `malformed`, `panicked`, `no_script`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Unreachable { .. } => "unreachable",
             Self::Service { .. } => "service",
             Self::Malformed { .. } => "malformed",
+            Self::Panicked => "panicked",
             Self::NoScript { .. } => "no_script",
         }
     }

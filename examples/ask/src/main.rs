@@ -3,7 +3,7 @@
 //! The same agents, guards and tools as in lesson 05; the decisions are made by `offline-rules`, which needs no
 //! network. Exit status: 0 answered, 1 ended otherwise, 2 wrong use.
 
-use examples_kit::{Flags, Misuse, RunRow, Trace, install};
+use examples_kit::{Flags, Misuse, RunRow, Trace, install, print};
 use reservo::{OfflineRules, demo, entry, specialists};
 use sommelier_handoff::RunEnd;
 use sommelier_runner::{Gate, Outcome, Report, Runner};
@@ -26,23 +26,25 @@ fn main() -> ExitCode {
     let flags = Flags::parse(std::env::args_os().skip(1), &["json", "trace", "approve", "now"]);
     let answered = flags.map_err(Box::from).and_then(|flags| {
         if flags.help {
-            println!("{HELP}");
+            print(HELP)?;
             return Ok(true);
         }
         ask(&flags)
     });
     if let Err(error) = &answered {
-        eprintln!("ask: {error}");
+        // Standard error may be gone too; the status tells.
+        let _ = writeln!(io::stderr(), "ask: {error}");
     }
-    ExitCode::from(status(answered.as_ref().ok().copied()))
+    ExitCode::from(status(&answered))
 }
 
-/// The exit status of a text that was answered, of a run that ended otherwise, of wrong use.
-fn status(answered: Option<bool>) -> u8 {
+/// The exit status of a text that was answered, of a run that ended otherwise or could not be told, of wrong use.
+fn status(answered: &Result<bool, Box<dyn Error>>) -> u8 {
     match answered {
-        Some(true) => 0,
-        Some(false) => 1,
-        None => 2,
+        Ok(true) => 0,
+        Ok(false) => 1,
+        Err(error) if error.is::<io::Error>() => 1,
+        Err(_) => 2,
     }
 }
 
@@ -50,13 +52,13 @@ fn status(answered: Option<bool>) -> u8 {
 fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
     let [text] = flags.words.as_slice() else {
         let found = flags.words.len();
-        return Err(Misuse(format!("one text is wanted, found {found}; put it in quotes")).into());
+        return Err(Misuse::new(format!("one text is wanted, found {found}; put it in quotes")).into());
     };
     let mut house = demo();
     if let Some(now) = &flags.now {
-        house.now = now
-            .parse()
-            .map_err(|_| Misuse(format!("--now {now:?} is no time; one is written like 2026-11-30T10:00")))?;
+        house.now = now.parse().map_err(|_| {
+            Misuse::new(format!("--now {now:?} is no time; one is written like 2026-11-30T10:00"))
+        })?;
     }
     let relay = specialists::relay(&Arc::new(house), entry(text)).build()?;
     let gate = if flags.approve {
@@ -72,8 +74,9 @@ fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
         print(&serde_json::to_string_pretty(&RunRow::of(&report, OfflineRules::NAME))?)?;
     } else {
         print(&told(&report))?;
-        if flags.trace != Trace::Off {
-            eprintln!("\n{}", metrics.report());
+        if flags.trace == Trace::Tree {
+            // The answer has been given; who watches the trace may be gone.
+            let _ = writeln!(io::stderr(), "\n{}", metrics.report());
         }
     }
     Ok(is_answered(report.end()))
@@ -81,14 +84,6 @@ fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
 
 fn is_answered(end: &RunEnd) -> bool {
     *end == RunEnd::Answered
-}
-
-/// Prints a line; a reader that has gone away wants no more of it.
-fn print(text: &str) -> io::Result<()> {
-    match writeln!(io::stdout(), "{text}") {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
 }
 
 fn told(report: &Report) -> String {
@@ -111,7 +106,8 @@ mod tests {
     fn a_run_that_ends_otherwise_has_status_1() {
         let ends =
             [RunEnd::Answered, RunEnd::Unresolved, RunEnd::TurnLimit { max_steps: 8 }, RunEnd::ModelRefused];
-        assert_eq!(ends.map(|end| status(Some(is_answered(&end)))), [0, 1, 1, 1]);
-        assert_eq!(status(None), 2);
+        assert_eq!(ends.map(|end| status(&Ok(is_answered(&end)))), [0, 1, 1, 1]);
+        assert_eq!(status(&Err(Misuse::new("odd").into())), 2);
+        assert_eq!(status(&Err(io::Error::other("the disk is full").into())), 1);
     }
 }

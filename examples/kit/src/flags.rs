@@ -1,7 +1,9 @@
 //! The flags of the example binaries.
 
 use lexopt::prelude::*;
+use std::error::Error;
 use std::ffi::OsString;
+use std::str::FromStr;
 
 use crate::Trace;
 
@@ -28,7 +30,14 @@ pub struct Flags {
 
 /// Wrong use: what, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misuse(pub String);
+pub struct Misuse(String);
+
+impl Misuse {
+    /// What is wrong, safe for a terminal whatever was typed.
+    pub fn new(what: impl AsRef<str>) -> Self {
+        Self(crate::printable(what.as_ref()))
+    }
+}
 
 impl std::fmt::Display for Misuse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -36,7 +45,7 @@ impl std::fmt::Display for Misuse {
     }
 }
 
-impl std::error::Error for Misuse {}
+impl Error for Misuse {}
 
 impl Flags {
     /// Reads the arguments after the program's name. `allowed` are the flags of this program.
@@ -51,14 +60,17 @@ impl Flags {
                 Short('h') | Long("help") => flags.help = true,
                 Long(name) if !allowed.contains(&name) => {
                     let known: Vec<String> = allowed.iter().map(|name| format!("--{name}")).collect();
-                    return Err(Misuse(format!("--{name} is no flag here; there are {}", known.join(", "))));
+                    return Err(Misuse::new(format!(
+                        "--{name} is no flag here; there are {}",
+                        known.join(", ")
+                    )));
                 }
                 Long("json") => flags.json = true,
                 Long("approve") => flags.approve = true,
-                Long("trace") => flags.trace = parser.value().map_err(wrong)?.parse().map_err(wrong)?,
-                Long("now") => flags.now = Some(parser.value().map_err(wrong)?.parse().map_err(wrong)?),
-                Long("fee") => flags.fee = Some(parser.value().map_err(wrong)?.parse().map_err(wrong)?),
-                Long("rate") => flags.rate = Some(parser.value().map_err(wrong)?.parse().map_err(wrong)?),
+                Long("trace") => flags.trace = value(&mut parser, "--trace")?,
+                Long("now") => flags.now = Some(value(&mut parser, "--now")?),
+                Long("fee") => flags.fee = Some(value(&mut parser, "--fee")?),
+                Long("rate") => flags.rate = Some(value(&mut parser, "--rate")?),
                 Value(word) => flags.words.push(word.parse().map_err(wrong)?),
                 other => return Err(wrong(other.unexpected())),
             }
@@ -67,6 +79,15 @@ impl Flags {
     }
 }
 
+/// The value after a flag.
+fn value<T: FromStr>(parser: &mut lexopt::Parser, flag: &str) -> Result<T, Misuse>
+where
+    T::Err: Into<Box<dyn Error + Send + Sync>>,
+{
+    let value = parser.value().map_err(wrong)?;
+    value.parse().map_err(|error| Misuse::new(format!("{flag}: {error}")))
+}
+
 fn wrong(error: lexopt::Error) -> Misuse {
-    Misuse(error.to_string())
+    Misuse::new(error.to_string())
 }

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use std::error::Error;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::{Flags, Trace, install};
+use crate::{Flags, Misuse, Trace, install, print};
 
 /// Something that a lesson claims, and whether what was measured bears it out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -63,26 +64,40 @@ impl Lesson {
     ) -> ExitCode {
         let mut allowed = vec!["json", "trace"];
         allowed.extend(self.flags.iter().map(|(flag, ..)| *flag));
-        let flags = match Flags::parse(std::env::args_os().skip(1), &allowed) {
-            Ok(flags) if flags.help => {
-                println!("{}", self.help());
-                return ExitCode::SUCCESS;
-            }
-            Ok(flags) if flags.words.is_empty() => flags,
-            Ok(flags) => return wrong_use(&format!("a lesson takes no words, found {:?}", flags.words)),
-            Err(misuse) => return wrong_use(&misuse.to_string()),
-        };
-        install(flags.trace);
-        match show(&flags) {
-            Ok(shown) => self.print(&flags, &shown),
+        let done = Flags::parse(std::env::args_os().skip(1), &allowed)
+            .map_err(Box::from)
+            .and_then(|flags| self.show(&flags, show));
+        match done {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
             Err(error) => {
-                eprintln!("lesson {}: {error}", self.number);
-                ExitCode::FAILURE
+                // Standard error may be gone too; the status tells.
+                let _ = writeln!(io::stderr(), "lesson {}: {error}", self.number);
+                if error.is::<Misuse>() { ExitCode::from(2) } else { ExitCode::FAILURE }
             }
         }
     }
 
-    fn print<J: Serialize>(self, flags: &Flags, shown: &Shown<J>) -> ExitCode {
+    /// Shows the lesson, and tells whether everything it claims holds.
+    fn show<J: Serialize>(
+        self,
+        flags: &Flags,
+        show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
+    ) -> Result<bool, Box<dyn Error>> {
+        if flags.help {
+            print(&self.help())?;
+            return Ok(true);
+        }
+        if !flags.words.is_empty() {
+            return Err(Misuse::new(format!("a lesson takes no words, found {:?}", flags.words)).into());
+        }
+        install(flags.trace);
+        let shown = show(flags)?;
+        print(&if flags.json { self.json(&shown)? } else { self.text(flags, &shown) })?;
+        Ok(shown.claims.iter().all(|claim| claim.holds))
+    }
+
+    fn json<J: Serialize>(self, shown: &Shown<J>) -> serde_json::Result<String> {
         #[derive(Serialize)]
         struct Document<'a, J> {
             lesson: &'static str,
@@ -92,35 +107,23 @@ impl Lesson {
             claims: &'a [Claim],
         }
 
-        let all_hold = shown.claims.iter().all(|claim| claim.holds);
-        if flags.json {
-            let document = Document {
-                lesson: self.number,
-                title: self.title,
-                shown: &shown.json,
-                claims: &shown.claims,
-            };
-            match serde_json::to_string_pretty(&document) {
-                Ok(json) => println!("{json}"),
-                Err(error) => {
-                    eprintln!("lesson {}: {error}", self.number);
-                    return ExitCode::FAILURE;
-                }
-            }
-        } else {
-            println!("Lesson {}: {}\n\n{}", self.number, self.title, shown.text);
-            println!("What this run shows:");
-            for claim in &shown.claims {
-                println!("  {} {}", if claim.holds { "yes" } else { "NO " }, claim.claim);
-            }
-            if flags.trace == Trace::Off {
-                println!("\nThe same as spans: cargo xtask lesson {} --trace tree", self.number);
-                for (flag, value, meaning) in self.flags {
-                    println!("To change it:      --{flag} {value}, {meaning}");
-                }
+        let Shown { json: shown, claims, .. } = shown;
+        serde_json::to_string_pretty(&Document { lesson: self.number, title: self.title, shown, claims })
+    }
+
+    fn text<J>(self, flags: &Flags, shown: &Shown<J>) -> String {
+        let mut text =
+            format!("Lesson {}: {}\n\n{}\nWhat this run shows:\n", self.number, self.title, shown.text);
+        for claim in &shown.claims {
+            text.push_str(&format!("  {} {}\n", if claim.holds { "yes" } else { "NO " }, claim.claim));
+        }
+        if flags.trace == Trace::Off {
+            text.push_str(&format!("\nThe same as spans: cargo xtask lesson {} --trace tree", self.number));
+            for (flag, value, meaning) in self.flags {
+                text.push_str(&format!("\nTo change it:      --{flag} {value}, {meaning}"));
             }
         }
-        if all_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        text.trim_end().to_owned()
     }
 
     fn help(self) -> String {
@@ -134,9 +137,4 @@ impl Lesson {
         }
         help
     }
-}
-
-fn wrong_use(what: &str) -> ExitCode {
-    eprintln!("{what}");
-    ExitCode::from(2)
 }

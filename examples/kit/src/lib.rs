@@ -9,5 +9,5 @@ mod trace;
 
 pub use flags::{Flags, Misuse};
 pub use lesson::{Claim, Lesson, Shown};
-pub use run::{HopRow, RefusalRow, RunRow, excerpt, narrate};
+pub use run::{HopRow, RefusalRow, RunRow, excerpt, narrate, print, printable};
 pub use trace::{Trace, install};

@@ -4,6 +4,7 @@ use serde::Serialize;
 use sommelier_handoff::{Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome};
 use sommelier_protocol::{Message, Role, ToolUse};
 use sommelier_runner::Report;
+use std::io::{self, Write};
 
 /// A run as JSON.
 #[derive(Clone, Debug, Serialize)]
@@ -166,7 +167,23 @@ fn line(text: &mut String, who: &str, words: &str) {
     }
 }
 
-/// The words with control characters shown instead of sent to the terminal.
-fn printable(words: &str) -> String {
-    words.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+/// The words with what a terminal would obey shown instead: control characters but line ends, and those that
+/// turn the direction of text.
+pub fn printable(words: &str) -> String {
+    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: char| {
+        if (c.is_control() && c != '\n') || turns(c) { c.escape_default().collect() } else { vec![c] }
+    };
+    words.chars().flat_map(shown).collect()
+}
+
+/// Prints a text and a line end. A reader that has gone away wants no more of it.
+///
+/// # Errors
+/// What the writer says, such as that the disk is full.
+pub fn print(text: &str) -> io::Result<()> {
+    match writeln!(io::stdout(), "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }

@@ -27,7 +27,7 @@ impl FromStr for Trace {
             "off" => Ok(Self::Off),
             "tree" => Ok(Self::Tree),
             "json" => Ok(Self::Json),
-            _ => Err(Misuse(format!("--trace {word:?} is not known; there are tree, json, off"))),
+            _ => Err(Misuse::new(format!("{word:?} is not known; there are tree, json, off"))),
         }
     }
 }

@@ -8,7 +8,7 @@ use examples_kit::{Claim, Flags, HopRow, Lesson, RefusalRow, Shown, excerpt};
 use reservo::{Entry, demo, specialists};
 use sommelier_handoff::{Guards, HANDOFF_TO_SPECIALIST, RunEnd};
 use sommelier_protocol::{ModelRequest, ModelResponse, RawJson, sequence};
-use sommelier_runner::{HandoffRun, Runner, Stopped, run_agent_with_handoff};
+use sommelier_runner::{Gate, HandoffRun, Runner, Stopped, run_agent_with_handoff};
 use sommelier_runtime::{Model, ScriptedModel, script};
 use std::error::Error;
 use std::process::ExitCode;
@@ -60,7 +60,8 @@ fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
     let schema = pseudo.ok_or("booking_agent has no pseudo-tool")?.input_schema.clone();
 
     let model = decisions(|_| script::call("tu_2", HANDOFF_TO_SPECIALIST, PACKAGE));
-    let runner = Runner::new(&model).conversation("lesson-04");
+    let gate = Gate::deny_all("this lesson books and cancels nothing");
+    let runner = Runner::new(&model).gate(gate).conversation("lesson-04");
     let handed = run_agent_with_handoff(&runner, &relay, "booking_agent", REQUEST)?;
     let closing = handed.messages.last().and_then(|last| last.tool_results().last());
     let closing = closing.map(|result| result.words()).unwrap_or_default();
@@ -77,7 +78,7 @@ fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
     };
     let label = model.label().unwrap_or_default();
     let text = format!(
-        "Decisions: {label}, a script of three turns. Everything else is executed.\n\n\
+        "Decisions: {label}, a script of three turns. Everything else is executed. The gate denies book and cancel.\n\n\
          1. What the model is told. {HANDOFF_TO_SPECIALIST} is a tool in its list; its arguments:\n   {}\n\n\
          2. The loop stops at the second turn's call. What crosses to {to}, {} bytes:\n   {}\n   \
          The loop answers the call itself, so that the conversation stays legal:\n   {closing}\n   \

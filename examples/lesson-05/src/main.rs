@@ -4,9 +4,9 @@
 //! question that none of its tools answers, and hands the turn to policy_agent with a package of a hundred
 //! bytes. policy_agent answers from the package and the document it finds.
 
-use examples_kit::{Claim, Flags, Lesson, RunRow, Shown, narrate};
+use examples_kit::{Claim, Flags, Lesson, Misuse, RunRow, Shown, narrate};
 use reservo::{Cents, Entry, Plan, Room, demo, facts, specialists};
-use sommelier_runner::{Outcome, Report, Runner};
+use sommelier_runner::{Gate, Outcome, Report, Runner};
 use sommelier_runtime::{Model, ScriptedModel, script};
 use std::error::Error;
 use std::process::ExitCode;
@@ -74,23 +74,31 @@ fn first_document(hits: &str) -> String {
 fn show(flags: &Flags) -> Result<Shown<RunRow>, Box<dyn Error>> {
     let mut house = demo();
     if let Some(fee) = flags.fee {
+        if !(0..=1_000_000).contains(&fee) {
+            return Err(Misuse::new(format!("--fee {fee}: 0 to 1000000 cents are possible")).into());
+        }
         house.library.no_show.fee_cents = Cents(fee);
     }
     if let Some(rate) = flags.rate {
-        house.prices.set_rate(Room::Focus, Plan::Pro, Cents(rate))?;
+        let set = house.prices.set_rate(Room::Focus, Plan::Pro, Cents(rate));
+        set.map_err(|error| Misuse::new(format!("--rate {rate}: {error}")))?;
     }
     let rate = house.prices.rate(Room::Focus, Plan::Pro).0;
     let fee = house.library.no_show.fee_cents.0;
 
     let relay = specialists::relay(&Arc::new(house), Entry::Booking).build()?;
     let model = decisions();
-    let runner = Runner::new(&model).conversation("lesson-05");
+    let gate = Gate::deny_all("this lesson books and cancels nothing");
+    let runner = Runner::new(&model).gate(gate).conversation("lesson-05");
     let Outcome::Ended(report) = runner.run(&relay, REQUEST)? else {
         return Err("the run did not end".into());
     };
     let label = model.label().unwrap_or_default();
     Ok(Shown {
-        text: format!("Decisions: {label}. Everything else is executed.\n\n{}", narrate(report.done())),
+        text: format!(
+            "Decisions: {label}. Everything else is executed. The gate denies book and cancel.\n\n{}",
+            narrate(report.done())
+        ),
         claims: claims(&report, &model, 3 * rate, 3 * rate + fee),
         json: RunRow::of(&report, label),
     })

@@ -93,3 +93,13 @@ fn wrong_use_is_told() {
 fn spans_go_to_stderr() {
     lesson().check_traces(|line| serde_json::from_str::<Value>(line).is_ok());
 }
+
+#[test]
+fn an_amount_that_cannot_be_is_wrong_use() {
+    for flags in ["--fee -1", "--fee 9223372036854775807", "--rate -5", "--fee abc"] {
+        let run = lesson().run(flags, 2);
+        let (flag, _) = flags.split_once(' ').unwrap();
+        assert_eq!(run.stdout, "", "{flags}");
+        assert!(run.stderr.contains(flag), "{flags}: {}", run.stderr);
+    }
+}

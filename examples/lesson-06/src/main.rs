@@ -113,7 +113,7 @@ fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
         format!("{case}\n  guard {guard}, receivers run before it: {receivers_run}; the run ends as {end}\n  {error}: {detail}\n")
     });
     let text = format!(
-        "Decisions: {model}. Everything else is executed.\n\n{}",
+        "Decisions: {model}. Everything else is executed. No tool here needs a gate.\n\n{}",
         told.collect::<Vec<_>>().join("\n")
     );
     Ok(Shown { text, claims: claims(&cases), json: Json { model, cases } })

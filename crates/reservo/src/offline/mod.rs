@@ -76,6 +76,10 @@ impl Model for OfflineRules {
         "reservo"
     }
 
+    fn name(&self) -> Option<&str> {
+        Some(Self::NAME)
+    }
+
     fn label(&self) -> Option<&str> {
         Some(Self::NAME)
     }

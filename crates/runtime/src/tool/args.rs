@@ -57,6 +57,9 @@ impl<T: ArgType> ArgType for Vec<T> {
 /// values that are sensible: the model is told them, and the tool says in its own error what else was
 /// written. Members that are not declared are refused.
 ///
+/// The macro names this crate as `sommelier_runtime`: who depends on a crate above and gets this one through it
+/// writes `use sommelier_runner::runtime as sommelier_runtime;` first.
+///
 /// ```
 /// use sommelier_runtime::{tool_args, ToolArgs};
 ///
