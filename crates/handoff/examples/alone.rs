@@ -2,8 +2,8 @@
 //!
 //! Run it with `cargo run -p sommelier-handoff --example alone`.
 
+use sommelier_handoff::runtime::{Model, ScriptedModel, script, tool};
 use sommelier_handoff::{Agent, HANDOFF_TO_SPECIALIST, Relay, Step};
-use sommelier_runtime::{Model, ScriptedModel, script, tool};
 use std::error::Error;
 
 const PACKAGE: &str =

@@ -2,9 +2,9 @@
 //!
 //! Run it with `cargo run -p sommelier-runner --example alone`.
 
-use sommelier_handoff::{Agent, HANDOFF_TO_SPECIALIST, Relay};
+use sommelier_runner::handoff::{Agent, HANDOFF_TO_SPECIALIST, Relay};
+use sommelier_runner::runtime::{ScriptedModel, script};
 use sommelier_runner::{Gate, Outcome, Runner};
-use sommelier_runtime::{ScriptedModel, script};
 use std::error::Error;
 
 const PACKAGE: &str =
