@@ -56,6 +56,7 @@
 pub use sommelier_protocol as protocol;
 
 mod agent;
+mod id;
 mod limits;
 mod model;
 mod name;
@@ -67,6 +68,7 @@ pub mod turn;
 pub use tool::tool_args_support;
 
 pub use agent::{Agent, Definition, DefinitionError};
+pub use id::derived_id;
 pub use limits::Limits;
 pub use model::{Model, ModelError};
 pub use name::AgentName;

@@ -4,7 +4,7 @@ use sommelier_protocol::ToolUse;
 use std::thread;
 
 use super::{CallContext, ToolOutput};
-use crate::Definition;
+use crate::{Definition, derived_id};
 
 /// Runs `calls` one after the other and gives their outputs in the order of the calls.
 ///
@@ -48,7 +48,7 @@ pub fn dispatch_parallel<'a>(
 
 /// Runs the call at `place` of its reply.
 pub fn dispatch_one(agent: &Definition, place: usize, call: &ToolUse, scope: &str) -> ToolOutput {
-    let idempotency_key = format!("{scope}/{place}");
+    let idempotency_key = derived_id(scope, &[u32::try_from(place).unwrap_or(u32::MAX)]);
     let context = CallContext { agent: agent.name(), call_id: call.id(), idempotency_key: &idempotency_key };
     agent.table().run(call, &context).at_most(agent.limits().result_bytes)
 }
