@@ -20,12 +20,15 @@ pub(crate) struct Word {
     pub(crate) capital: bool,
     /// Whether a comma, colon, dash or bracket stands before it.
     pub(crate) pause_before: bool,
+    /// Whether it stands in quotation marks, in a quoted line or in a quoting tag.
+    pub(crate) quoted: bool,
 }
 
 /// Splits at full stops, question and exclamation marks, semicolons, line ends and markup tags. A sentence without a
 /// word is left out.
 pub(crate) fn sentences(text: &str) -> Vec<Sentence> {
-    let mut splitter = Splitter { sentences: Vec::new(), words: Vec::new(), pause: false };
+    let mut splitter =
+        Splitter { sentences: Vec::new(), words: Vec::new(), pause: false, quotes: quoted_stretches(text) };
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         if c == '<'
@@ -66,28 +69,41 @@ struct Splitter {
     sentences: Vec<Sentence>,
     words: Vec<Word>,
     pause: bool,
+    /// The stretches not yet passed, the last first.
+    quotes: Vec<(usize, usize)>,
 }
 
 impl Splitter {
     fn word(&mut self, text: &str, start: usize, end: usize) {
         let raw = &text[start..end];
+        let quoted = self.is_quoted(start);
         self.words.push(Word {
             text: fold(raw),
             start,
             end,
             capital: raw.starts_with(char::is_uppercase),
             pause_before: std::mem::take(&mut self.pause),
+            quoted,
         });
     }
 
     fn symbol(&mut self, word: &str, start: usize, symbol: char) {
+        let quoted = self.is_quoted(start);
         self.words.push(Word {
             text: word.to_owned(),
             start,
             end: start + symbol.len_utf8(),
             capital: false,
             pause_before: std::mem::take(&mut self.pause),
+            quoted,
         });
+    }
+
+    fn is_quoted(&mut self, at: usize) -> bool {
+        while self.quotes.last().is_some_and(|(_, end)| *end <= at) {
+            self.quotes.pop();
+        }
+        self.quotes.last().is_some_and(|(start, _)| *start <= at)
     }
 
     /// Whether the full stop at `at` ends an abbreviation or an ordinal rather than a sentence.
@@ -116,6 +132,94 @@ impl Splitter {
         }
     }
 }
+
+/// What stands in quotation marks, in a line that begins with `>` or in a tag that quotes; the last stretch first. What
+/// is not closed is quoted to the end.
+fn quoted_stretches(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    // Where the open quotation began, and the marks that close it.
+    let mut open: Option<(usize, &[char])> = None;
+    let (mut line_start, mut line_quoted, mut tag) = (true, false, None);
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        if c == '\n' {
+            (line_start, line_quoted) = (true, false);
+        } else if line_start && !c.is_whitespace() {
+            (line_start, line_quoted) = (false, c == '>');
+        }
+        if line_quoted {
+            found.push((at, at + c.len_utf8()));
+        }
+        if c == '<' {
+            let inside = &text.as_bytes()[at + 1..];
+            let names = |prefix: &str| {
+                QUOTING.iter().any(|name| {
+                    let whole = inside.strip_prefix(prefix.as_bytes()).unwrap_or_default();
+                    whole.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()))
+                        && whole.get(name.len()).is_some_and(|next| !next.is_ascii_alphanumeric())
+                })
+            };
+            if inside.first() == Some(&b'/') && names("/") {
+                found.extend(tag.take().map(|start| (start, at)));
+            } else if inside.first() != Some(&b'/') && names("") {
+                tag = tag.or(Some(at));
+            }
+        }
+        match open {
+            Some((start, closing)) if closing.contains(&c) => {
+                let single = closing.contains(&'\'');
+                let ends = !single || !text[at + c.len_utf8()..].starts_with(char::is_alphanumeric);
+                if ends {
+                    // A single word in single marks is a name, or no quotation at all.
+                    if !single || text[start..at].trim().contains(char::is_whitespace) {
+                        found.push((start, at));
+                    }
+                    open = None;
+                }
+            }
+            Some(_) => {}
+            None => {
+                let closing: &[char] = match c {
+                    '"' => &['"', '”', '“'],
+                    '“' | '”' | '„' | '‟' => &['”', '“', '"', '‟'],
+                    '«' => &['»'],
+                    '»' => &['«'],
+                    '「' => &['」'],
+                    '‹' => &['›'],
+                    '›' => &['‹'],
+                    '‚' => &['‘', '’'],
+                    '\'' | '‘' | '`'
+                        if !before.is_alphanumeric()
+                            && text[at + c.len_utf8()..].contains(['\'', '’', '`']) =>
+                    {
+                        &['\'', '’', '`']
+                    }
+                    _ => &[],
+                };
+                if !closing.is_empty() {
+                    open = Some((at, closing));
+                }
+            }
+        }
+        before = c;
+    }
+    found.extend(open.filter(|(_, closing)| !closing.contains(&'\'')).map(|(start, _)| (start, text.len())));
+    found.extend(tag.map(|start| (start, text.len())));
+    found.sort_unstable();
+    // Stretches within stretches are one.
+    let mut joined: Vec<(usize, usize)> = Vec::new();
+    for (start, end) in found {
+        match joined.last_mut().filter(|(_, last)| start <= *last) {
+            Some((_, last)) => *last = end.max(*last),
+            None => joined.push((start, end)),
+        }
+    }
+    joined.reverse();
+    joined
+}
+
+/// Tags around somebody else's words.
+const QUOTING: [&str; 5] = ["blockquote", "q", "pre", "code", "cite"];
 
 /// The first three letters of the months, English and German.
 const MONTHS: &[&str] = &[

@@ -9,7 +9,7 @@ use super::{Call, Price, Progress, Told, Wanted};
 use crate::booking::{BookingId, BookingReceipt, CancelReceipt};
 use crate::civil::Date;
 use crate::price::Quote;
-use crate::reader::{Condition, Found, Request};
+use crate::reader::{Condition, Found, Obstacle, Request};
 use crate::tools::UNNAMED;
 use crate::{Plan, Room};
 
@@ -78,7 +78,7 @@ fn price(room: Room, plan: Plan, count: i64, seen: &Seen<'_>) -> Result<Price, B
     }
 }
 
-pub(super) fn book(request: &Request, seen: &Seen<'_>) -> Progress {
+pub(super) fn book(request: &Request, in_the_way: Option<Obstacle>, seen: &Seen<'_>) -> Progress {
     let told = |text: String| Progress::Told(Told::say(text));
     if let Some(raw) = untestable(&request.condition) {
         return told(format!("Nothing was booked: you made it depend on {raw}, which I cannot check."));
@@ -104,6 +104,9 @@ pub(super) fn book(request: &Request, seen: &Seen<'_>) -> Progress {
             format!("{} would do", list(&fitting, "or"))
         };
         return told(format!("Nothing was booked: {small}; {instead}."));
+    }
+    if let Some(why) = in_the_way {
+        return told(no_plain_order("Nothing was booked", why, seen));
     }
     if let Some(wanted) = request.condition.given() {
         match price(room, plan, count, seen) {
@@ -180,7 +183,37 @@ impl Order<'_> {
     }
 }
 
-pub(super) fn cancel(booking: &Found<BookingId>, unless: &Found<Condition>, seen: &Seen<'_>) -> Progress {
+/// Why an order is not followed.
+pub(super) fn no_plain_order(undone: &str, why: Obstacle, seen: &Seen<'_>) -> String {
+    let words = |span: crate::reader::Span| quoted(span.of(&seen.words));
+    match why {
+        Obstacle::Unread(span) => {
+            format!("{undone}: I act only on a plain order, and I could not read {}.", words(span))
+        }
+        Obstacle::Question(span) => {
+            format!("{undone}: {} is a question, and I act only on a plain order.", words(span))
+        }
+        Obstacle::Quoted(span) => {
+            format!("{undone}: {} is quoted, and I act only on your own order.", words(span))
+        }
+        Obstacle::Between(span) => {
+            format!(
+                "{undone}: two bookings are named and {} stands between them; say which one.",
+                words(span)
+            )
+        }
+        Obstacle::Beside(span) => {
+            format!("{undone}: I act only on a plain order, and {} stands beside it.", words(span))
+        }
+    }
+}
+
+pub(super) fn cancel(
+    booking: &Found<BookingId>,
+    unless: &Found<Condition>,
+    in_the_way: Option<Obstacle>,
+    seen: &Seen<'_>,
+) -> Progress {
     let told = |text: String| Progress::Told(Told::say(text));
     let id = match booking {
         Found::Given(id) => *id,
@@ -201,6 +234,9 @@ pub(super) fn cancel(booking: &Found<BookingId>, unless: &Found<Condition>, seen
     };
     if let Some(raw) = depends {
         return told(format!("{id} was not cancelled: you made it depend on {raw}, which I cannot check."));
+    }
+    if let Some(why) = in_the_way {
+        return told(no_plain_order("Nothing was cancelled", why, seen));
     }
     let arguments = format!(r#"{{"booking_id":"{id}"}}"#);
     match seen.outcome::<CancelReceipt>("cancel", &arguments) {

@@ -74,9 +74,20 @@ impl Work {
         let words = part.span.of(&seen.words);
         match &part.intent {
             Intent::Quote(request) if own(Entry::Booking) => self.progress(booking::quote(request, seen)),
-            Intent::Book(request) if own(Entry::Booking) => self.progress(booking::book(request, seen)),
+            Intent::Book(request) if own(Entry::Booking) => {
+                self.progress(booking::book(request, part.in_the_way, seen));
+            }
             Intent::Cancel { booking, condition } if own(Entry::Booking) => {
-                self.progress(booking::cancel(booking, condition, seen));
+                self.progress(booking::cancel(booking, condition, part.in_the_way, seen));
+            }
+            // The rest of the text does not go along with the order, so it is judged here.
+            Intent::Book(_) | Intent::Cancel { .. } if part.in_the_way.is_some() => {
+                let undone = match part.intent {
+                    Intent::Book(_) => "Nothing was booked",
+                    _ => "Nothing was cancelled",
+                };
+                let why = part.in_the_way.map(|why| booking::no_plain_order(undone, why, seen));
+                self.progress(Progress::Told(Told::say(why.unwrap_or_default())));
             }
             Intent::Quote(_) | Intent::Book(_) | Intent::Cancel { .. } => {
                 let order = printable(words);

@@ -26,6 +26,7 @@ impl SentenceReader<'_> {
         conditions: &mut Vec<Found<Condition>>,
         silent: &mut [Option<bool>],
         hypothetical: &mut [Option<usize>],
+        understood: &mut [bool],
     ) {
         let words = self.finder.words;
         let mut at = 0;
@@ -44,8 +45,14 @@ impl SentenceReader<'_> {
             }
             let end = self.clause_end(at);
             match self.judge(at, end, marks) {
-                Clause::Money => silent[at..end].fill(Some(false)),
-                Clause::Harmless => silent[at..end].fill(Some(true)),
+                Clause::Money => {
+                    silent[at..end].fill(Some(false));
+                    understood[at..end].fill(true);
+                }
+                Clause::Harmless => {
+                    silent[at..end].fill(Some(true));
+                    understood[at..end].fill(true);
+                }
                 Clause::Hypothesis => hypothetical[at..end].fill(Some(at)),
                 // "What if ..." asks, and binds nothing.
                 Clause::Opaque if matches!(self.finder.word_before(at), "what" | "was") => {}

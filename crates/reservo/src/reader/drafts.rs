@@ -1,7 +1,7 @@
 //! Links the parts of a text: what one leaves out, another says.
 
 use super::request::{Compare, Condition, Found, Request};
-use super::{Intent, MAX_PARTS, Part, Reading, Span, Why};
+use super::{Intent, MAX_PARTS, Obstacle, Part, Reading, Span, Why};
 use crate::booking::BookingId;
 
 /// A part before it is linked to the others.
@@ -17,6 +17,8 @@ pub(super) struct Draft {
     pub(super) refers_to_compare: bool,
     /// Whether a fragment went into another part.
     pub(super) used_up: bool,
+    /// What of its own sentence forbids to act on it.
+    pub(super) in_the_way: Option<Obstacle>,
 }
 
 #[derive(Debug, Default)]
@@ -25,14 +27,24 @@ pub(super) struct Fragment {
     pub(super) booking: Found<BookingId>,
 }
 
+#[derive(Default)]
 pub(super) struct Drafts {
     pub(super) drafts: Vec<Draft>,
+    /// What of the text forbids to act on any of it.
+    in_the_way: Option<Obstacle>,
 }
 
 impl Drafts {
     /// Whether there are more parts than a reading may have.
     pub(super) fn is_full(&self) -> bool {
         self.first_surplus().is_some()
+    }
+
+    /// Notes what of a sentence is in the way of the orders in it, which begin at `first`, and so of all.
+    pub(super) fn note(&mut self, first: usize, in_the_way: Option<Obstacle>) {
+        let orders = self.drafts.get_mut(first..).unwrap_or_default().iter_mut();
+        orders.for_each(|draft| draft.in_the_way = in_the_way);
+        self.in_the_way = self.in_the_way.or(in_the_way);
     }
 
     fn first_surplus(&self) -> Option<usize> {
@@ -55,6 +67,7 @@ impl Drafts {
                 personal: false,
                 refers_to_compare: false,
                 used_up: false,
+                in_the_way: None,
             });
         }
         let last = self.drafts.len() - 1;
@@ -133,6 +146,7 @@ impl Drafts {
                     personal: false,
                     refers_to_compare: false,
                     used_up: false,
+                    in_the_way: None,
                 });
             }
         }
@@ -146,6 +160,7 @@ impl Drafts {
             let rest = Span { start: self.drafts[first].span.start, end: text.trim_end().len() };
             self.drafts.truncate(first);
             self.push(Intent::Unreadable(Why::TooMany), rest);
+            self.in_the_way = self.in_the_way.or(Some(Obstacle::Beside(rest)));
         }
         let mut drafts: Vec<Draft> = self.drafts.into_iter().filter(|draft| !draft.used_up).collect();
         for draft in &mut drafts {
@@ -159,12 +174,26 @@ impl Drafts {
             }
         }
         quote_what_is_booked(&mut drafts);
+        // Of an order to cancel that names no booking nobody knows what it takes back.
+        let nameless = drafts
+            .iter()
+            .find(|draft| matches!(&draft.intent, Intent::Cancel { booking: Found::Missing, .. }));
+        let in_the_way = self.in_the_way.or(nameless.map(|draft| Obstacle::Beside(draft.span)));
+        for draft in &mut drafts {
+            let is_order = matches!(draft.intent, Intent::Book(_) | Intent::Cancel { .. });
+            draft.in_the_way = draft.in_the_way.or(in_the_way).filter(|_| is_order);
+        }
         let trimmed = text.trim();
         if drafts.is_empty() && !trimmed.is_empty() {
             let start = text.len() - text.trim_start().len();
             let span = Span { start, end: start + trimmed.len() };
             return Reading {
-                parts: vec![Part { intent: Intent::Unreadable(Why::NoRequest), span, refers_to: None }],
+                parts: vec![Part {
+                    intent: Intent::Unreadable(Why::NoRequest),
+                    span,
+                    refers_to: None,
+                    in_the_way: None,
+                }],
             };
         }
         let mut parts: Vec<Part> = Vec::new();
@@ -191,7 +220,7 @@ fn quote_what_is_booked(drafts: &mut [Draft]) {
 
 /// Finds the earlier part that a draft speaks about, and takes from it what the draft leaves out.
 fn link(draft: Draft, parts: &[Part]) -> Part {
-    let Draft { mut intent, span, personal, refers_to_compare, .. } = draft;
+    let Draft { mut intent, span, personal, refers_to_compare, in_the_way, .. } = draft;
     let latest = |wanted: fn(&Intent) -> bool| parts.iter().rposition(|part| wanted(&part.intent));
     let is_request = |intent: &Intent| matches!(intent, Intent::Quote(_) | Intent::Book(_));
     let refers_to = match &mut intent {
@@ -224,7 +253,7 @@ fn link(draft: Draft, parts: &[Part]) -> Part {
         }
         _ => None,
     };
-    Part { intent, span, refers_to }
+    Part { intent, span, refers_to, in_the_way }
 }
 
 pub(super) fn take_condition(condition: &mut Found<Condition>, other: &Found<Condition>) {

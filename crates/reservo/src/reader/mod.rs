@@ -8,7 +8,7 @@
 //! ```text
 //!  text ──▶ sentences ──▶ slots of a sentence ──▶ segments, one per trigger ──▶ drafts ──▶ linked parts
 //!           words.rs      slots.rs, dates.rs     parts.rs, clauses.rs,         fill.rs,
-//!                                                triggers.rs                   drafts.rs
+//!                                                triggers.rs, plain.rs         drafts.rs
 //! ```
 //!
 //! ```
@@ -33,6 +33,7 @@ mod drafts;
 mod fill;
 mod lexicon;
 mod parts;
+mod plain;
 mod request;
 mod slots;
 mod triggers;
@@ -68,6 +69,26 @@ pub struct Part {
     pub span: Span,
     /// The index of the earlier part that this one speaks about: "it", or "if I don't show up" after a quote.
     pub refers_to: Option<usize>,
+    /// What forbids to act on it. Only [`Intent::Book`] and [`Intent::Cancel`] have one: they may be acted on only if
+    /// this is `None`.
+    pub in_the_way: Option<Obstacle>,
+}
+
+/// What makes an order no plain order: an effect happens only if every word of the text was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// A stretch that was not read, and may say anything: a condition, a correction, a second wish.
+    Unread(Span),
+    /// It stands in a question.
+    Question(Span),
+    /// It stands in quotation marks, and is somebody's words rather than the order of whoever wrote the text.
+    Quoted(Span),
+    /// What stands between two bookings does not join them.
+    Between(Span),
+    /// Another part of the text that cannot be done: an order that names no booking, or an order to disregard rules.
+    Beside(Span),
 }
 
 /// A stretch of the text, in bytes.

@@ -11,16 +11,21 @@ use super::lexicon::is_common;
 use super::request::{Condition, Found, Request};
 use super::slots::{Finder, Mark, Slot, is_divider};
 use super::triggers::{Kind, Trigger, asks, is_trigger_word, resolve, trigger_at};
-use super::{Courtesy, Intent, Reading, Span, Topic, Why};
+use super::{Courtesy, Intent, Obstacle, Reading, Span, Topic, Why};
 use crate::civil::DateTime;
 use crate::room::Room;
 use crate::words::{Sentence, Word, is_one_of, sentences};
 
 pub(super) fn read(text: &str, now: DateTime) -> Reading {
-    let mut drafts = Drafts { drafts: Vec::new() };
+    let mut drafts = Drafts::default();
+    let mut after_question = false;
     for sentence in sentences(text) {
         let words = &sentence.words[..];
-        SentenceReader { finder: Finder { text, words, now }, sentence: &sentence }.read_into(&mut drafts);
+        let reader = SentenceReader { finder: Finder { text, words, now }, sentence: &sentence };
+        let earlier = drafts.drafts.len();
+        let in_the_way = reader.read_into(&mut drafts, after_question);
+        drafts.note(earlier, in_the_way);
+        after_question = reader.is_question();
         if drafts.is_full() {
             break;
         }
@@ -29,11 +34,11 @@ pub(super) fn read(text: &str, now: DateTime) -> Reading {
 }
 
 #[derive(Debug)]
-struct Segment {
-    kind: Kind,
-    start: usize,
+pub(super) struct Segment {
+    pub(super) kind: Kind,
+    pub(super) start: usize,
     /// Where its first trigger ends, and where its last.
-    first_trigger_end: usize,
+    pub(super) first_trigger_end: usize,
     trigger_end: usize,
     /// "if I don't show up"
     hypothetical: bool,
@@ -59,27 +64,30 @@ impl Segment {
 
 pub(super) struct SentenceReader<'t> {
     pub(super) finder: Finder<'t>,
-    sentence: &'t Sentence,
+    pub(super) sentence: &'t Sentence,
 }
 
 impl SentenceReader<'_> {
-    fn read_into(&self, drafts: &mut Drafts) {
+    /// Adds what the sentence asks, and says what of it stands in the way of doing anything.
+    fn read_into(&self, drafts: &mut Drafts, after_question: bool) -> Option<Obstacle> {
         let words = self.finder.words;
         let span = Span { start: self.sentence.start, end: self.sentence.end };
         if orders_to_ignore(words) {
             drafts.push(Intent::Unreadable(Why::OrderToIgnore), span);
-            return;
+            return Some(Obstacle::Beside(span));
         }
         let mut marks = self.finder.marks();
         let mut conditions: Vec<Found<Condition>> = Vec::new();
         let mut silent = vec![None; words.len()];
         let mut hypothetical = vec![None; words.len()];
-        self.read_clauses(&mut marks, &mut conditions, &mut silent, &mut hypothetical);
+        let mut understood = vec![false; words.len()];
+        self.read_clauses(&mut marks, &mut conditions, &mut silent, &mut hypothetical, &mut understood);
         let segments = self.segments(&marks, &silent, &hypothetical);
+        let in_the_way = self.in_the_way(&segments, &marks, &understood, after_question);
         let opaque = conditions.into_iter().next();
         if segments.is_empty() {
             self.read_without_trigger(&marks, opaque, span, drafts);
-            return;
+            return in_the_way;
         }
         let thanks = matches!(self.finder.word(0), "thanks" | "thank" | "danke");
         let slotless = !marks.iter().any(|mark| names_price(&mark.slot));
@@ -88,7 +96,7 @@ impl SentenceReader<'_> {
             && segments.iter().all(|one| matches!(one.kind, Kind::Quote | Kind::Cost | Kind::Prices))
         {
             drafts.push(Intent::Courtesy(Courtesy::Thanks), span);
-            return;
+            return in_the_way;
         }
         let ends: Vec<usize> = segments.iter().skip(1).map(|next| next.start).chain([words.len()]).collect();
         let mut next_mark = 0;
@@ -103,6 +111,7 @@ impl SentenceReader<'_> {
             self.read_segment(segment, end, &marks[from..next_mark], opaque.as_ref(), drafts);
             self.push_unread(segment, end, &marks[from..next_mark], drafts);
         }
+        in_the_way
     }
 
     fn segments(
@@ -495,6 +504,7 @@ fn absorb(last: &mut Segment, next: &Segment, divided: bool, firm: bool, slots_b
         // "I can't make it, cancel RSV-0002" states a reason.
         (Policy(Topic::NoShow, _), Cancel) if !last.hypothetical && !last.question => {
             last.kind = Cancel;
+            last.first_trigger_end = next.first_trigger_end;
             true
         }
         (Quote | Cost | Prices, Quote | Cost | Prices) if !divided || !slots_between => {

@@ -439,7 +439,7 @@ impl Finder<'_> {
             to += 1;
         }
         // "for Atrium pro" and "for the Gold plan" name a room and a plan.
-        let names_other = self.word(to).parse::<Plan>().is_ok()
+        let names_other = (self.word(to).parse::<Plan>().is_ok() && !self.words[to].pause_before)
             || matches!(self.word(to), "plan" | "room" | "raum" | "tarif");
         (to > name_at && !names_other).then(|| (Slot::Customer(self.raw(name_at, to)), to))
     }

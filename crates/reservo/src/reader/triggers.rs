@@ -98,7 +98,14 @@ fn is_cancel_verb(word: &str) -> bool {
 
 /// Whether a word is a trigger by itself, and so no unknown name.
 pub(super) fn is_trigger_word(word: &str) -> bool {
-    let words = [Word { text: word.to_owned(), start: 0, end: 0, capital: false, pause_before: false }];
+    let words = [Word {
+        text: word.to_owned(),
+        start: 0,
+        end: 0,
+        capital: false,
+        pause_before: false,
+        quoted: false,
+    }];
     trigger_at(&words, 0).is_some()
 }
 
