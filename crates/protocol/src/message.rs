@@ -128,14 +128,22 @@ impl Content {
         }
     }
 
-    /// Puts one more text block at the end.
-    pub(crate) fn push_text(&mut self, text: Box<str>) {
+    /// Puts one more text block at the end. Gives the bytes by which the content has grown as compact JSON; what
+    /// was there is not counted again.
+    pub(crate) fn push_text(&mut self, text: Box<str>) -> usize {
+        let block = ContentBlock::text(text);
+        let longer = block.wire_len();
         match self {
             Self::Text(first) => {
                 let first = std::mem::take(first);
-                *self = Self::Blocks(vec![ContentBlock::text(first), ContentBlock::text(text)]);
+                *self = Self::Blocks(vec![ContentBlock::text(first), block]);
+                // The first text has become a block in a list.
+                longer + r#"[{"type":"text","text":},]"#.len()
             }
-            Self::Blocks(blocks) => blocks.push(ContentBlock::text(text)),
+            Self::Blocks(blocks) => {
+                blocks.push(block);
+                longer + usize::from(blocks.len() > 1)
+            }
         }
     }
 }

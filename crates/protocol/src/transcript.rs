@@ -62,6 +62,9 @@ struct Log {
     bytes: usize,
     /// Fingerprints of the ids of all calls. Two ids with one fingerprint cost the later one its name.
     ids: Ids,
+    /// Every number from the count of ids up to this one is taken as `call_<number>`: where the search for a
+    /// free one goes on.
+    next_id: usize,
 }
 
 /// A set of few numbers, as a sorted list: a run that waits holds little more than the numbers.
@@ -93,9 +96,7 @@ impl Log {
         let system = self.messages.pop_if(|last| last.role == Role::System);
         match self.messages.last_mut() {
             Some(last) if last.role == Role::User => {
-                self.bytes -= last.wire_len();
-                last.content.push_text(words.0);
-                self.bytes += last.wire_len();
+                self.bytes += last.content.push_text(words.0);
             }
             _ => self.push(Message::user(words.0)),
         }
@@ -129,9 +130,16 @@ impl Log {
         if ToolUseId::is_legal(call.id()) && self.ids.insert(fingerprint(call.id())) {
             return;
         }
-        let taken = self.ids.0.len();
-        let free = (taken..).map(|n| format!("call_{n}")).find(|id| self.ids.insert(fingerprint(id)));
-        call.set_id(free.unwrap_or_default().into());
+        // A model may have taken any number of these names itself. What the last search went past is taken for
+        // good, so no number is tried twice; and where it begins is the same for a loaded conversation.
+        let mut number = self.next_id.max(self.ids.0.len());
+        let mut id = format!("call_{number}");
+        while !self.ids.insert(fingerprint(&id)) {
+            number += 1;
+            id = format!("call_{number}");
+        }
+        self.next_id = number + 1;
+        call.set_id(id.into());
     }
 
     fn last_calls(&self) -> impl Iterator<Item = &ToolUse> {

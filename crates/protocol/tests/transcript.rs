@@ -355,3 +355,61 @@ fn a_list_that_was_tampered_with_is_refused_in_every_state() {
     let place = "S7 messages.0: the text is blank";
     loads(blank, place, place, place);
 }
+
+/// Ids that a model writes so that each free one is hard to find cost no more than others.
+#[test]
+fn hostile_ids_are_settled_in_one_pass() {
+    const REPLIES: usize = 48;
+    const CALLS: usize = 1000;
+    let began = std::time::Instant::now();
+    let reply = |asking: Asking, id: &dyn Fn(usize) -> String| {
+        let calls = (0..CALLS).map(|n| ToolUse::scripted(id(n), "f", "{}").into()).collect();
+        let Reply::Called(called) = asking.replied(calls) else { panic!("there are calls") };
+        let ids: Vec<String> = called.owing.calls().map(|call| call.id().to_owned()).collect();
+        (called.owing.answer_each(|call| ToolResult::text(call.id(), "ok")), ids)
+    };
+    let mut asking = Asking::open("go").unwrap();
+    // It takes the names that we would give, where the search will begin, and then repeats one.
+    for round in 0..REPLIES {
+        let first = REPLIES * CALLS + round * CALLS;
+        let (next, ids) = reply(asking, &|n| format!("call_{}", first + n));
+        assert_eq!(ids[0], format!("call_{first}"));
+        asking = next;
+    }
+    for round in 0..REPLIES {
+        let (next, ids) = reply(asking, &|_| "call_50000".to_owned());
+        let free = 2 * REPLIES * CALLS + round * CALLS;
+        assert_eq!(
+            (&ids[0], &ids[CALLS - 1]),
+            (&format!("call_{free}"), &format!("call_{}", free + CALLS - 1))
+        );
+        asking = next;
+    }
+    let loaded: Asking = serde_json::from_str(&serde_json::to_string(&asking).unwrap()).unwrap();
+    let (goes_on, loaded) = (reply(asking, &|_| String::new()).1, reply(loaded, &|_| String::new()).1);
+    assert_eq!(goes_on, loaded, "a loaded conversation gives the same ids");
+    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
+}
+
+/// Words are added in the time that they take themselves, and the size stays exact.
+#[test]
+fn words_upon_words_are_counted_once() {
+    let began = std::time::Instant::now();
+    let words = |n: usize| Words::new(format!("\"{n}\"\n ä")).unwrap();
+    let mut asking = Asking::opened(words(0));
+    for n in 1..20_000 {
+        asking = asking.say(words(n));
+        if n < 4 || n % 5000 == 4999 {
+            assert_eq!(asking.bytes(), serde_json::to_string(&asking).unwrap().len(), "after {n}");
+        }
+    }
+    // Words before words that came in a form of their own.
+    for saved in [
+        r#"[{"content":"Hi","role":"user","x":1}]"#,
+        r#"[{"role":"user","content":[{"text":"Hi","type":"text"}]}]"#,
+    ] {
+        let asking = serde_json::from_str::<Asking>(saved).unwrap().say(words(1)).say(words(2));
+        assert_eq!(asking.bytes(), serde_json::to_string(&asking).unwrap().len(), "{saved}");
+    }
+    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
+}
