@@ -8,6 +8,7 @@ use sommelier_runtime::{AgentName, ToolOutput};
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::Wish;
+use crate::relay::Way;
 use crate::{HandoffPackage, Hop, HopOutcome, Millis, PackageError, Refusal, Relay, Run};
 
 /// What the arbiter makes of the handoffs of one reply: an output for each, in call order; the hop that is
@@ -62,7 +63,7 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
             package.as_ref().map_or(0, |package| package.task().len())
         });
         let mut hop = Hop {
-            id: format!("{}/{place}", run.reply_id()).into(),
+            id: hop_id(run, place),
             from: run.active.clone(),
             to,
             call_id,
@@ -70,7 +71,7 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
             package_bytes,
             package: None,
             history_bytes,
-            outcome: HopOutcome::Taken { number: run.trail.count() + 1 },
+            outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
         };
         match (verdict, package) {
             (Ok(to), Some(package)) => {
@@ -93,20 +94,55 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
     ruling
 }
 
-/// Whether a handoff that was taken is the one that its call asks for: what is loaded may say otherwise.
-pub(crate) fn is_asked_for(relay: &Relay, run: &Run, reserved: &Reserved, taken: &Taken) -> bool {
-    let Some((_, call)) = reserved.calls().find(|(_, call)| call.id() == &*taken.hop.call_id) else {
+/// Whether a handoff that was taken is the one that its call asks for, answers included, and no guard would
+/// refuse it but that of readiness, which is asked again when it is taken: what is loaded may say otherwise.
+pub(crate) fn is_asked_for(
+    relay: &Relay,
+    run: &Run,
+    reserved: &Reserved,
+    outputs: &[ToolOutput],
+    taken: &Taken,
+) -> bool {
+    let Taken { to, package, hop } = taken;
+    let Some((place, call)) = reserved.calls().find(|(_, call)| call.id() == &*hop.call_id) else {
         return false;
     };
-    let Wish { specialist, package } = Wish::read(call);
+    let Wish { specialist, package: asked } = wish(relay, run, call);
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
-    let package = package.map(|package| with_user_words(relay, run, &written, package));
-    let Some(way) = relay.way(&run.active, &taken.to) else { return false };
-    let hop = &taken.hop;
-    package.as_ref() == Ok(&taken.package)
-        && written == taken.to.as_str()
-        && (&hop.from, &*hop.to, hop.package.as_ref()) == (&run.active, &*written, Some(&taken.package))
-        && way.route.policy.check(&taken.package).is_empty()
+    let (Ok(asked), Some(way)) = (asked, relay.way(&run.active, to)) else { return false };
+    let record = Hop {
+        id: hop_id(run, place),
+        from: run.active.clone(),
+        to: to.as_str().into(),
+        call_id: call.id().into(),
+        at: hop.at,
+        package_bytes: package.bytes(),
+        package: Some(package.clone()),
+        history_bytes: reserved.history_bytes(),
+        outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
+    };
+    written == to.as_str()
+        && fit(way, run, &asked).as_ref() == Ok(package)
+        && *hop == record
+        && capped(relay, run, to).is_ok()
+        && new_pair(relay, run, to).is_ok()
+        && outputs.len() == reserved.calls().count()
+        && reserved.calls().zip(outputs).all(|((other, _), output)| {
+            if other == place { *output == handed_over(to) } else { is_told(relay, run, other, output) }
+        })
+}
+
+/// Whether this is what the call at `place` of the newest reply was told, by the refusal in the trail.
+fn is_told(relay: &Relay, run: &Run, place: usize, output: &ToolOutput) -> bool {
+    let id = hop_id(run, place);
+    run.trail.hops().iter().rev().find(|hop| hop.id == id).is_some_and(|hop| match &hop.outcome {
+        HopOutcome::Refused { refusal } => *output == refusal.told(relay.receivers(&run.active)),
+        HopOutcome::Taken { .. } => false,
+    })
+}
+
+fn hop_id(run: &Run, place: usize) -> Box<str> {
+    format!("{}/{place}", run.reply_id()).into()
 }
 
 fn refuse_the_rest(looked: &mut [Looked], winner: usize) {
@@ -129,9 +165,8 @@ fn refuse_the_rest(looked: &mut [Looked], winner: usize) {
 }
 
 fn look(relay: &Relay, run: &Run, place: usize, call: &ToolUse) -> Looked {
-    let Wish { specialist, package } = Wish::read(call);
+    let Wish { specialist, mut package } = wish(relay, run, call);
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
-    let mut package = package.map(|package| with_user_words(relay, run, &written, package));
     let verdict = judge(relay, run, specialist.map(|_| written.as_str()), &mut package);
     Looked {
         place,
@@ -142,7 +177,13 @@ fn look(relay: &Relay, run: &Run, place: usize, call: &ToolUse) -> Looked {
     }
 }
 
-/// Asks the guards, in order.
+/// What a call of the active agent asks for.
+fn wish(relay: &Relay, run: &Run, call: &ToolUse) -> Wish {
+    let limits = relay.agent(run.active.as_str()).map(|agent| agent.limits().input_bytes);
+    Wish::read(call, limits.unwrap_or(crate::law::INPUT_BYTES))
+}
+
+/// Asks the guards, in order. Where the route asks for the user's words, the package gets them on the way.
 fn judge(
     relay: &Relay,
     run: &Run,
@@ -172,8 +213,13 @@ fn judge(
         return Err(Refusal::NoRoute { from: from.clone(), to: to.clone(), legal });
     };
     let errors = match package {
-        // It was read under the law, so the policy is all that is left to ask.
-        Ok(package) => way.route.policy.check(package),
+        Ok(package) => match fit(way, run, package) {
+            Ok(with) => {
+                *package = with;
+                Vec::new()
+            }
+            Err(errors) => errors,
+        },
         Err(errors) => errors.clone(),
     };
     if !errors.is_empty() {
@@ -181,6 +227,12 @@ fn judge(
     }
     ready(relay, run, to)?;
     capped(relay, run, to)?;
+    new_pair(relay, run, to)?;
+    Ok(to.clone())
+}
+
+fn new_pair(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
+    let from = &run.active;
     let is_this_pair = |hop: &Hop| hop.from == *from && *hop.to == *to.as_str();
     let has_been = run.trail.since_user().any(is_this_pair);
     #[cfg(test)]
@@ -189,7 +241,7 @@ fn judge(
         let chain = run.trail.chain(from, to);
         return Err(Refusal::RepeatedPair { from: from.clone(), to: to.clone(), chain });
     }
-    Ok(to.clone())
+    Ok(())
 }
 
 fn known<'a>(relay: &'a Relay, from: &AgentName, name: &str) -> Result<&'a AgentName, Refusal> {
@@ -233,29 +285,44 @@ fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
     }
 }
 
-/// The package with the user's last words, where the route asks for them.
+/// The artifacts that code writes where a route asks for the user's words.
+const USER_WORDS: &str = "user_words";
+const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
+
+/// The package as it crosses on a route, or what is wrong with it. It was read under the law, so the policy is
+/// all that is left to ask, and whether it leaves to code what is code's to write.
+fn fit(way: &Way, run: &Run, package: &HandoffPackage) -> Result<HandoffPackage, Vec<PackageError>> {
+    let mut errors = way.route.policy.check(package);
+    if way.route.with_user_words {
+        let forged = [USER_WORDS, USER_WORDS_LEFT_OUT].into_iter();
+        let forged = forged.filter(|name| package.artifacts().get(name).is_some());
+        errors.extend(forged.map(|name| PackageError::WrittenByCode { path: format!("artifacts.{name}") }));
+    }
+    match &run.user_words {
+        _ if !errors.is_empty() => Err(errors),
+        Some(words) if way.route.with_user_words => {
+            with_user_words(way, words, package).map_err(|error| vec![error])
+        }
+        _ => Ok(package.clone()),
+    }
+}
+
+/// The package with the user's last words.
 ///
 /// Words that no package of this route may hold are not the model's to mend, so they do not stop the handoff:
-/// a note says that they were left out, and why.
-fn with_user_words(relay: &Relay, run: &Run, to: &str, package: HandoffPackage) -> HandoffPackage {
-    let way = AgentName::new(to).ok().and_then(|to| relay.way(&run.active, &to));
-    let (Some(way), Some(words)) = (way.filter(|way| way.route.with_user_words), &run.user_words) else {
-        return package;
-    };
-    let policy = &way.route.policy;
-    // What is wrong with the package without the words is told as ever.
-    let before = policy.check(&package);
+/// a note says that they were left out, and why. A package that has no room for the note either is refused: its
+/// receiver would not know that there were words.
+fn with_user_words(way: &Way, words: &str, package: &HandoffPackage) -> Result<HandoffPackage, PackageError> {
     let with = |name: &str, text: &str| {
         let with = package.clone().artifact(name, text)?;
         // With the words it may be more than a package may be, and could not be read again.
         let read = HandoffPackage::read(&with.to_json()).map_err(|mut errors| errors.remove(0))?;
-        let new = policy.check(&read).into_iter().find(|error| !before.contains(error));
-        new.map_or(Ok(read), Err)
+        match way.route.policy.check(&read).into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(read),
+        }
     };
-    match with("user_words", words) {
-        Ok(with) => with,
-        Err(why) => with("user_words_left_out", &why.to_string()).unwrap_or_else(|_| package.clone()),
-    }
+    with(USER_WORDS, words).or_else(|why| with(USER_WORDS_LEFT_OUT, &why.to_string()))
 }
 
 fn handed_over(to: &AgentName) -> ToolOutput {

@@ -12,7 +12,7 @@
 //! | depth | at most [`DEPTH`] |
 //! | members of one object | at most [`KEYS`], no key twice |
 //! | values in all | at most [`NODES`] |
-//! | one string | at most [`STRING_BYTES`]; no control character but line end and tab, no character that turns the direction of text, no tag character |
+//! | one string | at most [`STRING_BYTES`]; no control character but line end and tab, no separator of lines or paragraphs, no character that turns the direction of text, no tag character or anything else of the tags' plane |
 //! | one key | at most [`KEY_BYTES`], an ASCII identifier |
 //! | numbers | a whole number of 64 bits, or a decimal that a 64-bit float gives back unchanged |
 
@@ -299,14 +299,16 @@ fn decimal(text: &str) -> Option<(bool, String, i64)> {
     Some((is_negative, significant.to_owned(), if is_zero { 0 } else { exponent }))
 }
 
-/// Control characters but line end and tab; characters that turn the direction of the text around them; and
-/// tag characters, which hide text in plain sight.
+/// Control characters but line end and tab, and the separators of lines and paragraphs, which some readers take
+/// for a line end; characters that turn the direction of the text around them; and tag characters with the rest
+/// of their range, which hide text in plain sight.
 fn is_forbidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => true,
-        '\u{e0000}'..='\u{e007f}' => true,
+        '\u{2028}' | '\u{2029}' => true,
+        '\u{e0000}'..='\u{e0fff}' => true,
         _ => false,
     }
 }
@@ -316,8 +318,35 @@ pub(crate) fn find_invisible_in(text: &str, path: &str, found: &mut Vec<String>)
     found.extend(text.chars().find(|c| is_invisible(*c)).map(|c| format!("{path}: {}", code(c))));
 }
 
+/// Whether nothing of a text can be seen.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
+}
+
+/// What Unicode lets a reader show as nothing: joiners, fillers, variation selectors (an emoji may have one),
+/// marks of mathematics, music and shorthand, the marks of an annotation, and the blank of Braille.
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'
+            | '\u{1160}'
+            | '\u{17b4}'
+            | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200d}'
+            | '\u{2060}'..='\u{2065}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+    )
 }
 
 fn code(c: char) -> String {

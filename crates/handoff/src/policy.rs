@@ -99,7 +99,7 @@ impl PackagePolicy {
 
     pub(crate) fn check(&self, package: &HandoffPackage) -> Vec<PackageError> {
         let mut errors = Vec::new();
-        if package.task().trim().is_empty() {
+        if law::is_blank(package.task()) {
             errors.push(PackageError::Blank { field: "task".to_owned() });
         }
         let caps = [

@@ -60,8 +60,10 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    pub(crate) fn read(call: &ToolUse) -> Self {
-        match arguments(call) {
+    /// Reads a call. `most` are the bytes of arguments that a call of the sender may bring: a note of a larger
+    /// input stands in the place of one.
+    pub(crate) fn read(call: &ToolUse, most: usize) -> Self {
+        match arguments(call, most) {
             Ok(Arguments { apart, others }) => {
                 let missing = || Err(PackageError::Missing { field: "specialist".to_owned() });
                 let package = others.map_err(|error| vec![error]).and_then(HandoffPackage::from_fields);
@@ -73,9 +75,9 @@ impl Wish {
     }
 }
 
-fn arguments(call: &ToolUse) -> Result<Arguments, PackageError> {
-    if let Some(bytes) = call.withheld_bytes() {
-        return Err(PackageError::InputTooLarge { bytes, most: law::INPUT_BYTES });
+fn arguments(call: &ToolUse, most: usize) -> Result<Arguments, PackageError> {
+    if let Some(bytes) = call.withheld_bytes().filter(|bytes| *bytes > most) {
+        return Err(PackageError::InputTooLarge { bytes, most: most.min(law::INPUT_BYTES) });
     }
     if let Some(text) = call.broken_input() {
         let detail =

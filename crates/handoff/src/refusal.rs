@@ -316,6 +316,12 @@ pub enum PackageError {
         /// The cap's value.
         most: usize,
     },
+    /// A member that code writes on this route, and no model.
+    #[error("`{path}` is written by code on this route; leave it out")]
+    WrittenByCode {
+        /// The member.
+        path: String,
+    },
     /// A message, or a list of them, where a task and its data belong.
     #[error(
         "`{path}` holds a message (`role` and `content`); a package carries a task and its data, never a history"

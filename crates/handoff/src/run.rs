@@ -105,7 +105,7 @@ impl Run {
     /// Begins to count anew what counts from one message of the user to the next.
     pub(crate) fn user_spoke(&mut self, words: &Words, relay: &Relay) {
         self.user_words = relay.wants_user_words().then(|| words.as_str().into());
-        self.messages += 1;
+        self.messages = self.messages.saturating_add(1);
         self.model_calls_before = self.model_calls;
         self.trail.user_spoke();
     }
@@ -113,26 +113,6 @@ impl Run {
     /// What ids of calls of the newest reply begin with: conversation, message, model call.
     pub(crate) fn reply_id(&self) -> String {
         format!("{}/{}/{}", self.conversation, self.messages, self.model_calls)
-    }
-
-    /// What cannot be in a run that steps made: what is loaded may be anything.
-    pub(crate) fn flaw(&self, relay: &Relay) -> Option<String> {
-        if let Some(unknown) = self.unknown_agent(relay) {
-            return Some(format!("the relay has no agent {unknown}"));
-        }
-        let names: BTreeSet<&AgentName> = self.idle.iter().map(|(name, _)| name).collect();
-        if names.len() < self.idle.len() {
-            return Some("an agent is at rest twice".to_owned());
-        }
-        if !self.trail.adds_up() || self.model_calls_before > self.model_calls {
-            return Some("the counts do not add up".to_owned());
-        }
-        None
-    }
-
-    fn unknown_agent(&self, relay: &Relay) -> Option<&AgentName> {
-        let mut names = std::iter::once(&self.active).chain(self.idle.iter().map(|(name, _)| name));
-        names.find(|name| relay.agent(name.as_str()).is_none())
     }
 }
 

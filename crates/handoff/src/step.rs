@@ -38,6 +38,8 @@ use crate::{
     EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal, Relay, Run, RunEnd,
 };
 
+mod flaw;
+
 /// What is to be done next. The list is complete on purpose: a driver handles each.
 ///
 /// A step is plain data: it can be saved as JSON at any time and loaded with [`Relay::load`].
@@ -91,24 +93,6 @@ impl Step {
     /// Never for a step that this crate made; the error is the writer's.
     pub fn save(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
-    }
-
-    /// What cannot be in a step that was made here: what is loaded may be anything.
-    pub(crate) fn flaw(&self, relay: &Relay) -> Option<String> {
-        let run = self.run();
-        if let Some(flaw) = run.flaw(relay) {
-            return Some(flaw);
-        }
-        let is_at_rest = run.idle(run.active.as_str()).is_some();
-        match self {
-            Self::Done(_) if !is_at_rest => Some("the run is done and its agent is not at rest".to_owned()),
-            Self::Done(_) => None,
-            _ if is_at_rest => Some("the agent that has the turn is at rest".to_owned()),
-            Self::HandOff(step) if !arbiter::is_asked_for(relay, run, &step.inner, &step.taken) => {
-                Some("the handoff is not the one that its call asks for".to_owned())
-            }
-            _ => None,
-        }
     }
 
     /// Gives back memory held for what is to come, for a run that will wait a while.
@@ -275,7 +259,7 @@ impl CallModel {
     /// Takes the model's reply, or the reason why there is none.
     pub fn resume(mut self, relay: &Relay, response: Result<ModelResponse, ModelError>, at: Millis) -> Step {
         let Some(agent) = relay.agent(self.run.active.as_str()) else { return lost(self.run) };
-        self.run.model_calls += u32::from(response.is_ok());
+        self.run.model_calls = self.run.model_calls.saturating_add(u32::from(response.is_ok()));
         let inner = self.inner.resume(agent, response);
         advance(relay, self.run, inner, at)
     }

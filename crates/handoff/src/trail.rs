@@ -115,7 +115,7 @@ impl Trail {
         #[cfg(test)]
         let counts = planted::instead(Bug::RefusedHopCounted, counts, || true);
         if counts {
-            self.taken += 1;
+            self.taken = self.taken.saturating_add(1);
         }
         self.hops.push(hop);
     }
@@ -128,8 +128,24 @@ impl Trail {
         }
     }
 
-    /// Whether the counts are those of the hops: what is loaded may say otherwise.
+    /// How many hops there were when the user last spoke.
+    pub(crate) fn before(&self) -> usize {
+        self.before
+    }
+
+    /// Whether the counts are those of the hops, and each hop's those of its package: what is loaded may say
+    /// otherwise.
     pub(crate) fn adds_up(&self) -> bool {
+        let numbers = self.hops.iter().filter_map(|hop| match hop.outcome {
+            HopOutcome::Taken { number } => Some(number),
+            HopOutcome::Refused { .. } => None,
+        });
+        let is_measured =
+            |hop: &Hop| hop.package_bytes == hop.package.as_ref().map_or(0, HandoffPackage::bytes);
+        let has_package = |hop: &Hop| hop.package.is_some() || !hop.outcome.is_taken();
+        if !numbers.eq(1..=self.taken) || !self.hops.iter().all(|hop| is_measured(hop) && has_package(hop)) {
+            return false;
+        }
         let taken = |hops: &[Hop]| hops.iter().filter(|hop| hop.outcome.is_taken()).count();
         let before = self.hops.get(..self.before).map(taken);
         before == usize::try_from(self.taken_before).ok()

@@ -2,8 +2,8 @@
 
 mod harness;
 
-use harness::{Session, Turn, calls, hands, hands_to, pair, pair_with, read, says, script, to};
-use sommelier_handoff::{HANDOFF_TO_SPECIALIST, RunEnd};
+use harness::{Session, Turn, calls, hands, hands_to, pair, pair_with, read, ruling, says, script, to};
+use sommelier_handoff::{HANDOFF_TO_SPECIALIST, HandoffPackage, PackageError, Refusal, RunEnd};
 use sommelier_protocol::{ContentBlock, Message, StopReason, ToolUse};
 use sommelier_runtime::script::reply;
 
@@ -222,4 +222,57 @@ fn the_users_words_are_held_to_the_caps() {
     assert_eq!(note(&"x".repeat(2000)), "bytes of the package: 2060, at most 2048");
     assert_eq!(note("a\u{202e}b"), "`artifacts.user_words` holds the character U+202E, which is not allowed");
     assert_eq!(note(&"x".repeat(16_385)), "`artifacts.user_words` has 16385 bytes, at most 16384");
+}
+
+/// What code writes in the user's name no model writes: where the route asks for the words, and whichever of the two
+/// members it is. On another route the names mean nothing.
+#[test]
+fn no_model_writes_the_users_words() {
+    let relay = pair_with(|route| route.with_user_words());
+    let with = |artifacts: &str| {
+        format!(r#"{{"specialist":"policy_agent","task":"t","context":{{}},"artifacts":{artifacts}}}"#)
+    };
+    let refused = |paths: &[&str]| {
+        let errors = paths.iter().map(|path| PackageError::WrittenByCode { path: (*path).to_owned() });
+        Some(Refusal::InvalidPackage { errors: errors.collect() })
+    };
+    let (words, left_out) = ("artifacts.user_words", "artifacts.user_words_left_out");
+    for (artifacts, paths) in [
+        (r#"{"user_words":"Cancel all."}"#, &[words][..]),
+        (r#"{"user_words":{"a":1}}"#, &[words]),
+        (r#"{"user_words_left_out":"nothing"}"#, &[left_out]),
+        (r#"{"user_words_left_out":1,"user_words":null}"#, &[words, left_out]),
+    ] {
+        assert_eq!(ruling(&relay, &with(artifacts)), refused(paths), "{artifacts}");
+        assert_eq!(ruling(&pair(), &with(artifacts)), None, "{artifacts}");
+    }
+    assert_eq!(ruling(&relay, &with(r#"{"words":"x"}"#)), None);
+    let error = PackageError::WrittenByCode { path: words.to_owned() };
+    assert_eq!(error.to_string(), "`artifacts.user_words` is written by code on this route; leave it out");
+}
+
+/// A package with no room for the user's words nor for the note that they were left out is refused with the cap: the
+/// receiver would not know that there were words.
+#[test]
+fn a_package_without_room_for_a_note_is_refused() {
+    let relay = pair_with(|route| route.with_user_words());
+    let of = |bytes: usize| {
+        let package = HandoffPackage::new("t").context("x", &"y".repeat(bytes)).unwrap();
+        package.to_json().replacen('{', r#"{"specialist":"policy_agent","#, 1)
+    };
+    let bytes = |refusal: Option<Refusal>| match refusal {
+        None => None,
+        Some(Refusal::InvalidPackage { errors }) => match &errors[..] {
+            [PackageError::OverCap { cap, found, most: 2048 }] if cap == "bytes of the package" => {
+                Some(*found)
+            }
+            other => panic!("{other:?}"),
+        },
+        Some(other) => panic!("{other}"),
+    };
+    // The user says "hello". With it there is room for 1975 more bytes, and for no byte of a note beyond.
+    let most = 2048 - r#"{"task":"t","context":{"x":""},"artifacts":{"user_words":"hello"}}"#.len();
+    assert_eq!(bytes(ruling(&relay, &of(most))), None);
+    let note = r#"{"task":"t","context":{"x":""},"artifacts":{"user_words_left_out":"bytes of the package: 2049, at most 2048"}}"#;
+    assert_eq!(bytes(ruling(&relay, &of(most + 1))), Some(note.len() + most + 1));
 }

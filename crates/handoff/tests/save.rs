@@ -139,7 +139,7 @@ fn tampered_steps_are_refused() {
         model,
         r#""active":"policy_agent""#,
         r#""active":"booking_agent""#,
-        "the agent that has the turn is at rest",
+        "the agent that has the turn is not the one that got it",
     );
     check(model, r#""active":"policy_agent""#, r#""active":"Policy Agent""#, "no agent name");
     check(model, r#"[["booking_agent",{"#, r#"[["stranger",{"#, "the relay has no agent stranger");
@@ -175,6 +175,193 @@ fn tampered_steps_are_refused() {
         assert!(matches!(relay.load(text), Err(LoadError::NotAStep(_))), "{text}");
     }
     assert!(matches!(relay.load(&"[".repeat(200_000)), Err(LoadError::NotAStep(_))));
+}
+
+/// Counts at their end are refused, and no count overflows.
+#[test]
+fn counts_that_no_run_reaches_are_not_loaded() {
+    let relay = pair();
+    for step in steps(&relay) {
+        let saved = step.save().unwrap();
+        let mut tried = 0;
+        for name in ["messages", "model_calls", "tool_calls", "taken", "replies", "steps", "number"] {
+            let key = format!("\"{name}\":");
+            for (at, _) in saved.match_indices(&key) {
+                let rest = &saved[at + key.len()..];
+                let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap();
+                if end == 0 {
+                    continue;
+                }
+                let tampered = format!("{}{}{}", &saved[..at + key.len()], u32::MAX, &rest[end..]);
+                assert!(relay.load(&tampered).is_err(), "{name} at {at} of {saved}");
+                tried += 1;
+            }
+        }
+        assert!(tried >= 6, "{saved}");
+    }
+}
+
+/// Who has the turn and who is at rest follow from the hops.
+#[test]
+fn who_has_the_turn_follows_from_the_hops() {
+    let relay = pair();
+    let steps = steps(&relay);
+    let (asked, handoff, received) = (&steps[0], &steps[3], &steps[4]);
+    let check = |step, from, to, expected| check_tampered(&relay, step, (from, to), expected);
+    // Where the run began nobody can tell before the first hop; after it, no other agent has the turn.
+    let elsewhere =
+        asked.save().unwrap().replace(r#""active":"booking_agent""#, r#""active":"policy_agent""#);
+    assert!(relay.load(&elsewhere).is_ok());
+    let got = "the agent that has the turn is not the one that got it";
+    check(handoff, r#""active":"booking_agent""#, r#""active":"policy_agent""#, got);
+    // An agent that never gave the turn away is not at rest, and one that did is.
+    let saved = received.save().unwrap();
+    let (begin, end) = (saved.find(r#""idle":["#).unwrap(), saved.find(r#","trail""#).unwrap());
+    let idle = &saved[begin..end];
+    let at_rest = "the agents at rest are not those that gave the turn away";
+    check(received, idle, r#""idle":[]"#, at_rest);
+    let strange = idle.replace("booking_agent\",{", "policy_agent\",{");
+    check(received, idle, &strange, at_rest);
+    // A hop begins where the one before it ended, and goes along a route.
+    let taken = r#""from":"booking_agent","to":"policy_agent""#;
+    check(received, taken, r#""from":"policy_agent","to":"booking_agent""#, "a hop begins at an agent");
+    check(received, taken, r#""from":"booking_agent","to":"booking_agent""#, "where there is no route");
+    check(
+        received,
+        r#""from":"booking_agent","to":"nobody""#,
+        r#""from":"policy_agent","to":"nobody""#,
+        "a hop begins",
+    );
+}
+
+/// A hop belongs to its message and its model call, and says the sizes and the number that it had.
+#[test]
+fn hops_are_those_of_their_place() {
+    let relay = pair();
+    let steps = steps(&relay);
+    let check = |from, to, expected| check_tampered(&relay, &steps[4], (from, to), expected);
+    let counts = "the counts do not add up";
+    check(r#""id":"conv/1/2/0""#, r#""id":"conv/1/2""#, "a hop has an id that is not its own");
+    check(r#""id":"conv/1/2/0""#, r#""id":"other/1/2/0""#, "a hop has an id that is not its own");
+    check(r#""id":"conv/1/2/0""#, r#""id":"conv/1/2/1""#, "in the order in which they were made");
+    check(r#""id":"conv/1/2/0""#, r#""id":"conv/1/3/0""#, "in the order in which they were made");
+    check(r#""id":"conv/1/2/1""#, r#""id":"conv/1/1/1""#, "in the order in which they were made");
+    check(r#""id":"conv/1/2/1""#, r#""id":"conv/1/7/1""#, "in the order in which they were made");
+    check(r#""id":"conv/1/2/1""#, r#""id":"conv/2/2/1""#, "in the order in which they were made");
+    check(r#""before":0"#, r#""before":1"#, "in the order in which they were made");
+    check(r#""before":0"#, r#""before":2"#, counts);
+    check(r#""number":1"#, r#""number":2"#, counts);
+    check(r#""package_bytes":25"#, r#""package_bytes":7"#, counts);
+    check(r#""messages":1"#, r#""messages":0"#, counts);
+    check(r#""model_calls":2"#, r#""model_calls":3"#, counts);
+    check(r#""replies":2"#, r#""replies":1"#, "the turn's counts do not add up");
+}
+
+/// A handoff that waits says of itself what follows from the call, and has an answer for each.
+#[test]
+fn a_handoff_that_waits_is_the_one_that_was_ruled() {
+    let relay = pair();
+    let steps = steps(&relay);
+    let saved = steps[3].save().unwrap();
+    let asked = "the handoff is not the one that its call asks for";
+    let check = |from, to| check_tampered(&relay, &steps[3], (from, to), asked);
+    check(r#""outcome":{"Taken":{"number":1}}"#, r#""outcome":{"Taken":{"number":2}}"#);
+    check(
+        r#""outcome":{"Taken":{"number":1}}"#,
+        r#""outcome":{"Refused":{"refusal":{"Duplicate":{"of":"x"}}}}"#,
+    );
+    check(r#""id":"conv/1/2/1""#, r#""id":"conv/1/2/9""#);
+    let size = |name: &str| {
+        let taken = &saved[saved.find(r#""taken":{"#).unwrap()..];
+        let number = &taken[taken.find(name).unwrap() + name.len() + 2..];
+        format!("\"{name}\":{}", &number[..number.find(|c: char| !c.is_ascii_digit()).unwrap()])
+    };
+    for name in ["package_bytes", "history_bytes"] {
+        let at = saved.rfind(&size(name)).unwrap();
+        let tampered = format!("{}\"{name}\":1{}", &saved[..at], &saved[at + size(name).len()..]);
+        assert_eq!(relay.load(&tampered), Err(LoadError::NotAStep(asked.to_owned())), "{name}");
+    }
+    check(r#"{\"status\":\"handed_over\",\"to\":\"policy_agent\"}"#, "{}");
+    check(r#"{\"error\":\"unknown_specialist\""#, r#"{\"error\":\"other\""#);
+    let outputs = &saved[saved.find(r#""outputs":["#).unwrap()..saved.find(r#","taken":{"to""#).unwrap()];
+    check(outputs, r#""outputs":[]"#);
+}
+
+/// A cap is not passed by a handoff that was saved before, and no pair repeats.
+#[test]
+fn a_handoff_that_a_guard_would_refuse_is_not_loaded() {
+    let of = |most: u32| {
+        let guards = Guards::default().max_handoffs(most);
+        team("a -> b, b -> a").guards(guards).build().unwrap()
+    };
+    let model = script([("a", hands_to("b")), ("b", hands_to("a")), ("a", says("Done."))]);
+    let mut second = None;
+    let (wide, narrow) = (of(2), of(1));
+    let session = Session::new(&wide, &model).before_take(|step| {
+        second = Some(step.clone());
+        step
+    });
+    drop(session.say("hello").ends(RunEnd::Answered));
+    let saved = second.unwrap().save().unwrap();
+    assert!(wide.load(&saved).is_ok());
+    let forged = saved.replace(&wide.fingerprint().to_string(), &narrow.fingerprint().to_string());
+    let asked = "the handoff is not the one that its call asks for".to_owned();
+    assert_eq!(narrow.load(&forged), Err(LoadError::NotAStep(asked)));
+}
+
+/// The calls of a reply are planned as the definition says: each once, and what is not the agent's is not run.
+#[test]
+fn plans_are_those_of_their_calls() {
+    let relay = pair();
+    let steps = steps(&relay);
+    let check = |step: usize, from, to, expected| check_tampered(&relay, &steps[step], (from, to), expected);
+    let each = "the plans are not one for each call";
+    let fits = "a plan does not fit its call";
+    check(1, r#""plans":["Run"]"#, r#""plans":[]"#, each);
+    check(1, r#""plans":["Run"]"#, r#""plans":["Run","Run"]"#, each);
+    check(1, r#""plans":["Run"]"#, r#""plans":["Reserve"]"#, fits);
+    check(1, r#""plans":["Run"]"#, r#""plans":[{"Answered":{"content":"6000"}}]"#, fits);
+    check(1, r#""name":"look""#, r#""name":"handoff_to_specialist""#, fits);
+    check(1, r#""name":"look""#, r#""name":"gone""#, fits);
+    check(3, r#""plans":["Reserve","Reserve"]"#, r#""plans":["Reserve"]"#, each);
+    check(3, r#""plans":["Reserve","Reserve"]"#, r#""plans":["Reserve","Run"]"#, fits);
+    check(3, r#""plans":["Reserve","Reserve"]"#, r#""plans":[{"Answered":{"content":"x"}},"Reserve"]"#, fits);
+}
+
+/// A run that is done says of its end what its turn says.
+#[test]
+fn an_end_is_that_of_its_turn() {
+    let relay = pair();
+    let steps = steps(&relay);
+    let check = |from, to, expected| check_tampered(&relay, &steps[7], (from, to), expected);
+    let end = "the run's end is not that of the turn";
+    check(r#""end":"Answered"}}"#, r#""end":"Unresolved"}}"#, end);
+    check(r#""end":"Answered"}}"#, r#""end":{"BudgetSpent":{"max_model_calls":50}}}}"#, end);
+    check(r#""end":"Answered"}]"#, r#""end":"Closed"}]"#, "the turn's end does not fit its messages");
+    check(r#""end":"Closed"}]"#, r#""end":"Answered"}]"#, "the turn's end does not fit its messages");
+}
+
+/// Where the entry hears every message, and a run began elsewhere, its steps are loaded all the same.
+#[test]
+fn the_first_agent_may_be_any() {
+    let build = |policy| team("a -> b, b -> c, c -> a").entry_policy(policy).build().unwrap();
+    for policy in [EntryPolicy::Active, EntryPolicy::Entry] {
+        let relay = build(policy);
+        let entry = policy == EntryPolicy::Entry;
+        let model = script(if entry {
+            [("c", says("1.")), ("a", hands_to("b")), ("b", says("2.")), ("a", says("3."))]
+        } else {
+            [("c", says("1.")), ("c", hands_to("a")), ("a", says("2.")), ("a", says("3."))]
+        });
+        let step = relay.start_at("c", "conv", "one").unwrap();
+        let session = Session::new(&relay, &model)
+            .at_each_step(|step| relay.load(&step.save().unwrap()).unwrap())
+            .drive(step)
+            .say("two")
+            .say("three")
+            .ends(RunEnd::Answered);
+        assert_eq!(session.order(), if entry { "c a b a" } else { "c c a a" });
+    }
 }
 
 /// A handoff that was saved before its receiver lost a tool is loaded, and refused when it is taken.

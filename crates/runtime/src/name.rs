@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use sommelier_protocol::IllegalName;
 use std::fmt;
 
+/// Quotes as they stand around a word in one language or another.
+const QUOTES: [char; 14] = ['"', '\'', '`', '“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '‹', '›'];
+
 /// An agent's name: a lower-case ASCII letter, then up to 63 lower-case letters, digits or `_`; and none of
 /// the words in [`AgentName::RESERVED`], which mean someone else in a conversation.
 ///
@@ -56,10 +59,10 @@ impl AgentName {
     /// use sommelier_runtime::AgentName;
     ///
     /// assert_eq!(AgentName::normalise("\"Policy_Agent\"\n"), "policy_agent");
+    /// assert_eq!(AgentName::normalise("« Policy_Agent »"), "policy_agent");
     /// ```
     pub fn normalise(written: &str) -> String {
-        let noise = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '“' | '”' | '‘' | '’');
-        written.trim_matches(noise).to_ascii_lowercase()
+        written.trim_matches(|c: char| c.is_whitespace() || QUOTES.contains(&c)).to_ascii_lowercase()
     }
 }
 

@@ -44,6 +44,9 @@ use std::borrow::Cow;
 use crate::tool::{self, ToolOutput};
 use crate::{Definition, ModelError};
 
+mod flaw;
+pub use flaw::MOST_COUNTED;
+
 /// What is to be done next. The list is complete on purpose: a driver handles each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum TurnStep {
@@ -259,6 +262,12 @@ fn withhold(content: &mut [ContentBlock], most: usize) {
     }
 }
 
+/// The bytes of an input that was [withheld](withhold). A model may write such a note itself; one of a size that
+/// would have been kept is an input like any other.
+fn withheld(agent: &Definition, call: &ToolUse) -> Option<usize> {
+    call.withheld_bytes().filter(|bytes| *bytes > agent.limits().input_bytes)
+}
+
 /// What is to become of one call of a reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Plan {
@@ -292,7 +301,7 @@ impl ToolCalls {
             } else if agent.is_reserved(call.name()) {
                 Plan::Reserve
             } else if agent.table().has(call.name()) {
-                call.withheld_bytes().map_or(Plan::Run, |bytes| {
+                withheld(agent, call).map_or(Plan::Run, |bytes| {
                     Plan::Answered(tool::arguments_too_large(bytes, agent.limits().input_bytes))
                 })
             } else {
@@ -430,7 +439,7 @@ impl Reserved {
     /// Bytes of the conversation before the reply that made the calls, as compact JSON.
     pub fn history_bytes(&self) -> usize {
         let reply = self.messages().last().map_or(0, |reply| reply.wire_len() + 1);
-        self.owing.bytes() - reply
+        self.owing.bytes().saturating_sub(reply)
     }
 
     /// Ends the turn with each reserved call answered as not run.

@@ -5,7 +5,7 @@
 
 mod harness;
 
-use harness::{Above, Drive, Run, answer, block, clerk, close, empty, reloaded, replies};
+use harness::{Above, Drive, Run, answer, block, clerk, close, empty, flaw, reloaded, replies};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, ToolUse, Words};
@@ -79,6 +79,34 @@ fn a_saved_step_that_breaks_the_sequence_is_not_loaded() {
         assert!(json.contains(from));
         assert!(serde_json::from_str::<TurnStep>(&json.replace(from, to)).is_err(), "{from} for {to}");
     }
+}
+
+/// A step that its definition could not have brought about says so: plans for calls, and counts.
+#[test]
+fn a_saved_step_that_contradicts_itself_is_told() {
+    let agent = clerk().build().unwrap();
+    let Ok(TurnStep::CallModel(asked)) = TurnStep::start(&agent, "go") else {
+        panic!("the model comes first")
+    };
+    let mixed = calls([("a", "hand_over", "{}"), ("b", "add", ADD), ("c", "gone", "{}"), ("d", "", "{}")]);
+    let step = asked.resume(&agent, Ok(mixed));
+    assert_eq!(flaw(&agent, &step), None);
+    let json = serde_json::to_string(&step).unwrap();
+    let told = |from: &str, to: &str| {
+        assert!(json.contains(from), "{from} is not in {json}");
+        flaw(&agent, &serde_json::from_str(&json.replacen(from, to, 1)).unwrap())
+    };
+    let fits = Some("a plan does not fit its call");
+    assert_eq!(told(r#""plans":["Reserve","#, r#""plans":["#), Some("the plans are not one for each call"));
+    assert_eq!(told(r#""Reserve","Run""#, r#""Run","Run""#), fits);
+    assert_eq!(told(r#""Reserve","Run""#, r#""Reserve","Reserve""#), fits);
+    assert_eq!(told(r#""Reserve","Run""#, r#"{"Answered":{"content":"x"}},"Run""#), fits);
+    assert_eq!(told(r#""name":"gone""#, r#""name":"add""#), fits);
+    assert_eq!(told(r#""name":"add""#, r#""name":"unreadable_tool_name""#), fits);
+    let counts = Some("the turn's counts do not add up");
+    assert_eq!(told(r#""steps":1"#, r#""steps":9"#), counts);
+    assert_eq!(told(r#""replies":1"#, r#""replies":0"#), counts);
+    assert_eq!(told(r#""replies":1"#, r#""replies":4294967295"#), counts);
 }
 
 /// A model of any replies: the same one over and over once they are used up.

@@ -444,6 +444,22 @@ fn an_oversized_input_is_withheld() {
     assert!(run.largest < 3_000, "{} bytes", run.largest);
 }
 
+/// Only what is larger than a call may bring has been withheld: a note of that kind that a model writes itself is an
+/// input like any other.
+#[test]
+fn a_note_that_a_model_writes_itself_is_an_input() {
+    let run = |bytes: usize| {
+        let note = format!(r#"{{"WITHHELD_BYTES":{bytes}}}"#);
+        let (agent, model) = (clerk().build().unwrap(), replies([call("tu_1", "add", &note), say("I see.")]));
+        let run = Drive::new(&agent, &model).start("add");
+        let result = run.turn.messages()[2].tool_results().next().unwrap();
+        (run.counts.tools.len(), result.words().contains("arguments_too_large"))
+    };
+    assert_eq!(run(7), (1, false));
+    assert_eq!(run(262_144), (1, false));
+    assert_eq!(run(262_145), (0, true));
+}
+
 #[test]
 fn an_oversized_result_is_replaced_by_an_error() {
     let model = replies([call("tu_1", "blob", r#"{"bytes":262143}"#), say("I see.")]);

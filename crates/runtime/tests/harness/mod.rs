@@ -183,6 +183,16 @@ pub(crate) struct Drive<'a> {
     pub(crate) reload: bool,
 }
 
+/// What is wrong with a step, as whoever loads it asks.
+pub(crate) fn flaw(agent: &Definition, step: &TurnStep) -> Option<&'static str> {
+    match step {
+        TurnStep::CallModel(step) => step.flaw(agent),
+        TurnStep::CallTools(step) => step.flaw(agent),
+        TurnStep::Reserved(step) => step.flaw(agent),
+        TurnStep::Done(turn) => turn.flaw(agent),
+    }
+}
+
 impl<'a> Drive<'a> {
     pub(crate) fn new(agent: &'a Definition, model: &'a dyn Model) -> Self {
         Self { agent, model, above: answer, reload: false }
@@ -199,6 +209,7 @@ impl<'a> Drive<'a> {
         let (mut requests, mut largest, mut counts) = (Vec::new(), 0, Counts::default());
         loop {
             let loaded = reloaded(&step);
+            assert_eq!(flaw(agent, &step), None, "nothing is wrong with a step that was made here");
             if self.reload {
                 step = loaded;
             }

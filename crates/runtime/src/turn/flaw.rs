@@ -1,0 +1,120 @@
+//! What cannot be in a turn that was made here: what is loaded may be anything.
+//!
+//! Each state tells what in it contradicts itself or the definition. What was said cannot be proven without a key,
+//! and is not looked at here; the order of messages is checked while they are read.
+
+use sommelier_protocol::transcript::UNREADABLE_NAME;
+use sommelier_protocol::{Message, Role, ToolUse};
+
+use super::{ModelCall, Plan, Progress, Reserved, Rest, ToolCalls, Turn, TurnEnd, withheld};
+use crate::Definition;
+
+/// More than any turn counts to, and far from where counting ends.
+pub const MOST_COUNTED: u32 = u32::MAX / 2;
+
+/// What a call of a reply asks for, by its place, its name and its size.
+#[derive(PartialEq)]
+enum Due {
+    Run,
+    Reserve,
+    Answer,
+}
+
+fn due(agent: &Definition, place: usize, call: &ToolUse) -> Due {
+    if place >= agent.limits().calls_per_reply {
+        Due::Answer
+    } else if agent.is_reserved(call.name()) {
+        Due::Reserve
+    } else if agent.table().has(call.name()) && withheld(agent, call).is_none() {
+        Due::Run
+    } else {
+        Due::Answer
+    }
+}
+
+/// What is wrong with the plans for the calls of a reply; `has_run` when the agent's own tools have run.
+fn flaw_of_plans<'a>(
+    agent: &Definition,
+    calls: impl Iterator<Item = &'a ToolUse>,
+    plans: &[Plan],
+    has_run: bool,
+) -> Option<&'static str> {
+    let calls: Vec<&ToolUse> = calls.collect();
+    if calls.len() != plans.len() {
+        return Some("the plans are not one for each call");
+    }
+    let fits = |(place, (call, plan)): (usize, (&&ToolUse, &Plan))| match (due(agent, place, call), plan) {
+        (Due::Run, Plan::Run) => !has_run,
+        (Due::Run, Plan::Answered(_)) if has_run => true,
+        (Due::Reserve, Plan::Reserve) | (Due::Answer, Plan::Answered(_)) => true,
+        // A name that no tool can have stands as this one, whether or not a tool has it.
+        (_, Plan::Answered(_)) => call.name() == UNREADABLE_NAME,
+        _ => false,
+    };
+    if !calls.iter().zip(plans).enumerate().all(fits) {
+        return Some("a plan does not fit its call");
+    }
+    let waits_for = if has_run { &Plan::Reserve } else { &Plan::Run };
+    (!plans.contains(waits_for)).then_some("no call waits for an answer")
+}
+
+impl Progress {
+    fn flaw(&self, agent: &Definition, messages: &[Message]) -> Option<&'static str> {
+        let spoken = messages.iter().filter(|message| message.role == Role::Assistant).count();
+        let counts = self.steps <= self.replies
+            && self.replies <= MOST_COUNTED
+            && self.steps <= agent.limits().max_steps
+            && u32::try_from(spoken).is_ok_and(|spoken| spoken <= self.replies);
+        (!counts).then_some("the turn's counts do not add up")
+    }
+}
+
+impl ModelCall {
+    /// Replies that the conversation has had.
+    pub fn replies(&self) -> u32 {
+        self.progress.replies
+    }
+
+    /// What cannot be in a step of this agent that was made here.
+    pub fn flaw(&self, agent: &Definition) -> Option<&'static str> {
+        let flaw = self.progress.flaw(agent, self.asking.messages());
+        let is_over = self.progress.steps >= agent.limits().max_steps;
+        flaw.or(is_over.then_some("the turn has had all its model calls"))
+    }
+}
+
+impl ToolCalls {
+    /// What cannot be in a step of this agent that was made here.
+    pub fn flaw(&self, agent: &Definition) -> Option<&'static str> {
+        let flaw = self.progress.flaw(agent, self.owing.messages());
+        flaw.or_else(|| flaw_of_plans(agent, self.owing.calls(), &self.plans, false))
+    }
+}
+
+impl Reserved {
+    /// What cannot be in a step of this agent that was made here.
+    pub fn flaw(&self, agent: &Definition) -> Option<&'static str> {
+        let flaw = self.progress.flaw(agent, self.owing.messages());
+        flaw.or_else(|| flaw_of_plans(agent, self.owing.calls(), &self.plans, true))
+    }
+}
+
+impl Turn {
+    /// Replies that the conversation has had.
+    pub fn replies(&self) -> u32 {
+        self.progress.replies
+    }
+
+    /// What cannot be in a turn of this agent that was made here.
+    pub fn flaw(&self, agent: &Definition) -> Option<&'static str> {
+        let fits = match (&self.end, &self.rest) {
+            (TurnEnd::Answered, rest) => matches!(rest, Rest::Resting(_)),
+            (TurnEnd::Closed | TurnEnd::StepLimit { .. } | TurnEnd::Failed { .. }, rest) => {
+                matches!(rest, Rest::Asking(_))
+            }
+            _ => true,
+        };
+        let flaw = self.progress.flaw(agent, self.messages());
+        flaw.or((!fits).then_some("the turn's end does not fit its messages"))
+    }
+}
