@@ -1,5 +1,6 @@
 //! Links the parts of a text: what one leaves out, another says.
 
+use super::plain::unread_sign;
 use super::request::{Compare, Condition, Found, Request};
 use super::{Intent, MAX_PARTS, Obstacle, Part, Reading, Span, Why};
 use crate::booking::BookingId;
@@ -96,6 +97,8 @@ impl Drafts {
     /// A sentence without a trigger: its slots go to the request before it, or wait for the one after it.
     pub(super) fn push_fragment(&mut self, fragment: Fragment, span: Span) {
         let mut new_quote = None;
+        // What goes to no order, and what an order has no place for, is in the way of all.
+        let mut homeless = self.drafts.iter().any(|draft| is_order(&draft.intent));
         let before = self.drafts.iter_mut().rev().find(|draft| {
             matches!(
                 draft.intent,
@@ -123,6 +126,9 @@ impl Drafts {
             }
             Some(Intent::Book(request)) => {
                 let other = fragment.request;
+                homeless = !fragment.booking.is_missing();
+                contrast(&mut request.customer, &other.customer);
+                contrast(&mut request.people, &other.people);
                 contrast(&mut request.room, &other.room);
                 contrast(&mut request.plan, &other.plan);
                 contrast(&mut request.hours, &other.hours);
@@ -133,8 +139,12 @@ impl Drafts {
             }
             Some(Intent::Compare(compare)) => fill_compare(compare, &fragment.request),
             Some(Intent::Cancel { booking, condition }) => {
+                let no_slot = Request { condition: Found::Missing, ..fragment.request.clone() };
+                homeless = no_slot != Request::default();
                 if booking.is_missing() {
                     *booking = fragment.booking;
+                } else {
+                    homeless |= !fragment.booking.is_missing() && *booking != fragment.booking;
                 }
                 take_condition(condition, &fragment.request.condition);
             }
@@ -149,6 +159,9 @@ impl Drafts {
                     in_the_way: None,
                 });
             }
+        }
+        if homeless {
+            self.in_the_way = self.in_the_way.or(Some(Obstacle::Beside(span)));
         }
         if let Some(request) = new_quote {
             self.push(Intent::Quote(request), span);
@@ -178,10 +191,10 @@ impl Drafts {
         let nameless = drafts
             .iter()
             .find(|draft| matches!(&draft.intent, Intent::Cancel { booking: Found::Missing, .. }));
-        let in_the_way = self.in_the_way.or(nameless.map(|draft| Obstacle::Beside(draft.span)));
+        let beside = nameless.map(|draft| Obstacle::Beside(draft.span));
+        let in_the_way = self.in_the_way.or(beside).or_else(|| unread_sign(text));
         for draft in &mut drafts {
-            let is_order = matches!(draft.intent, Intent::Book(_) | Intent::Cancel { .. });
-            draft.in_the_way = draft.in_the_way.or(in_the_way).filter(|_| is_order);
+            draft.in_the_way = draft.in_the_way.or(in_the_way).filter(|_| is_order(&draft.intent));
         }
         let trimmed = text.trim();
         if drafts.is_empty() && !trimmed.is_empty() {
@@ -216,6 +229,10 @@ fn quote_what_is_booked(drafts: &mut [Draft]) {
     {
         quote.fill_from(book);
     }
+}
+
+const fn is_order(intent: &Intent) -> bool {
+    matches!(intent, Intent::Book(_) | Intent::Cancel { .. })
 }
 
 /// Finds the earlier part that a draft speaks about, and takes from it what the draft leaves out.

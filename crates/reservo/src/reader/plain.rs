@@ -67,6 +67,16 @@ impl SentenceReader<'_> {
         if asks && last_is_order && !self.begins_politely() {
             return Some(Obstacle::Question(self.span(0, words.len())));
         }
+        // "Quote: cancel RSV-0001" says what kind of words follow; it asks for no price.
+        let titled = segments.windows(2).find(|pair| {
+            is_order(&pair[1])
+                && !is_order(&pair[0])
+                && !is_divider(self.finder.word(pair[1].start))
+                && !marks.iter().any(|mark| (pair[0].start..pair[1].start).contains(&mark.from))
+        });
+        if let Some(pair) = titled {
+            return Some(Obstacle::Unread(self.span(pair[0].start, pair[1].start)));
+        }
         if let Some(between) = self.between_bookings(segments, marks) {
             return Some(between);
         }
@@ -161,7 +171,7 @@ impl SentenceReader<'_> {
                 | (_, Some(Kind::Cancel)) => false,
                 _ => true,
             };
-            if is_slot {
+            if is_slot && mark.slot.is_settled() {
                 read[mark.from..mark.to].fill(true);
             }
         }
@@ -264,6 +274,10 @@ impl SentenceReader<'_> {
             if let Some(first) = odd {
                 return Some(Obstacle::Between(self.span(first, to)));
             }
+            let raw = self.finder.text.get(words[from - 1].end..words[to].start).unwrap_or_default();
+            if raw.contains(|c: char| !c.is_alphanumeric() && !c.is_whitespace() && c != ',') {
+                return Some(Obstacle::Unread(self.span(pair[0].from, pair[1].to)));
+            }
             let joined =
                 words[to].pause_before || (from..to).any(|at| is_one_of(&words[at].text, "and und sowie"));
             (!joined).then(|| Obstacle::Unread(self.span(pair[0].from, pair[1].to)))
@@ -301,6 +315,42 @@ impl SentenceReader<'_> {
         })
     }
 }
+
+/// The first sign of a text that is neither a word nor a mark between words, as `❌` or a tag that strikes out: it may
+/// say anything, so it is in the way like a word that was not read.
+pub(super) fn unread_sign(text: &str) -> Option<Obstacle> {
+    let mut tag_end = 0;
+    for (at, c) in text.char_indices() {
+        if at < tag_end {
+            continue;
+        }
+        if c == '<' {
+            let inside = text[at + 1..].trim_start_matches('/');
+            let name = inside.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+            let end = text[at..].char_indices().take(100).find(|(_, c)| *c == '>');
+            if let Some((end, _)) = end.filter(|_| is_plain_tag(name)) {
+                tag_end = at + end + 1;
+                continue;
+            }
+        }
+        if !(c.is_alphanumeric() || c.is_whitespace() || SIGNS.contains(c)) {
+            return Some(Obstacle::Unread(Span { start: at, end: at + c.len_utf8() }));
+        }
+    }
+    None
+}
+
+/// Whether a tag of this name only sets off what stands in it.
+fn is_plain_tag(name: &str) -> bool {
+    ["b", "i", "u", "em", "strong", "p", "br", "div", "span"]
+        .iter()
+        .any(|plain| name.eq_ignore_ascii_case(plain))
+}
+
+/// Signs that change no order; the quotation marks are looked at elsewhere.
+const SIGNS: &str = "\
+    .,;:!?…？。！'’‘ʼ`´\"“”„‟«»‹›「」‚()[]-‑–—*_#@€$£%/&+•\u{308}\u{ad}\u{200b}\u{200c}\u{200d}\u{2060}\
+    \u{fe0e}\u{fe0f}🙂😀😊👍🙏🎉👋";
 
 /// The most words of "if not, leave it".
 const LONGEST_CASE: usize = 10;
@@ -367,8 +417,8 @@ const OPENINGS: &[&str] = &[
 
 /// Words that say nothing of their own in an order.
 const FILLERS: &str = "\
-    a an the and then also please pls plz me us it for on at in from with my our room plan hi hello hey hallo there thanks \
-    thank thx danke bitte und dann auch mir uns es den das die der dem ein eine einen fuer am um im in mit ab meine \
+    a an the and then also please pls plz me us it for on at in with my our room plan hi hello hey hallo there thanks \
+    thank thx danke bitte und dann auch mir uns es den das die der dem ein eine einen fuer am um im in mit meine \
     meinen raum tarif besprechungsraum moin now jetzt";
 
 /// Words of conditions on the price, and of conditions that hold anyway.

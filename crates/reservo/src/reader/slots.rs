@@ -39,6 +39,22 @@ pub(super) enum Slot {
     Notice,
 }
 
+impl Slot {
+    /// Whether the words are one value and no other.
+    pub(super) const fn is_settled(&self) -> bool {
+        match self {
+            Self::Room(found) => found.given().is_some(),
+            Self::Plan(found) => found.given().is_some(),
+            Self::Hours(found) | Self::Start(found) => found.given().is_some(),
+            Self::Date(found) => found.given().is_some(),
+            Self::People(found) => found.given().is_some(),
+            Self::Booking(found) => found.given().is_some(),
+            Self::Money(found) => found.given().is_some(),
+            Self::Customer(_) | Self::Except(_) | Self::BareCount | Self::Notice => true,
+        }
+    }
+}
+
 /// One sentence under the finger.
 pub(super) struct Finder<'t> {
     pub(super) text: &'t str,

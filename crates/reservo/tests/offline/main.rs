@@ -295,8 +295,105 @@ fn piece() -> impl Strategy<Value = String> {
     prop_oneof![12 => words, 1 => (0u64..100_000).prop_map(|n| n.to_string()), 1 => "\\PC{1,8}"]
 }
 
+/// How many calls with an effect a run asked for, done or not.
+fn effects(done: &Done) -> usize {
+    let turns = SPECIALISTS.iter().filter_map(|one| done.run().idle(one.name));
+    let calls = turns.flat_map(|turn| turn.messages().iter().flat_map(Message::tool_uses));
+    calls.filter(|call| matches!(call.name(), "book" | "cancel")).count()
+}
+
+/// Orders that are plain as they stand.
+fn plain_order() -> impl Strategy<Value = Vec<&'static str>> {
+    let starts =
+        prop::sample::select(vec!["", "Please", "Can you", "Hi,", "I'd like to", "Could you please"]);
+    let room = prop::sample::select(vec!["Focus", "Studio", "the Forum"]);
+    let plan = prop::sample::select(vec!["pro", "team", "on the basic plan"]);
+    let rest = prop::sample::subsequence(vec!["for Ada", ", thanks", ", if it is under 900 euro"], 0..=3);
+    let book = (room, plan, Just(vec!["for 2 hours", "on 2026-12-08", "at 14"]).prop_shuffle(), rest)
+        .prop_map(|(room, plan, slots, rest)| [vec!["book", room, plan], slots, rest].concat());
+    let cancel = prop::sample::select(vec![
+        vec!["cancel", "RSV-0001"],
+        vec!["cancel", "my booking", "RSV-0002"],
+        vec!["cancel", "RSV-0001", "and", "RSV-0002"],
+        vec!["cancel", "RSV-0001", ",", "RSV-0002", ", thanks"],
+    ]);
+    (starts, prop_oneof![book, cancel]).prop_map(|(start, order)| [vec![start], order].concat())
+}
+
+/// Words and stretches that no order has.
+fn unread_word() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "not",
+        "never",
+        "nicht",
+        "once the boss agrees",
+        "unless",
+        "if Ada comes",
+        "when it rains",
+        "sofern der Chef zustimmt",
+        "instead",
+        "sorry",
+        "I mean",
+        "or",
+        "either",
+        "every week",
+        "except",
+        "merely",
+        "discount",
+        "with a projector",
+        "colleague",
+        "he wrote:",
+        "around",
+        "maybe",
+        "whether",
+        "keep",
+        "through",
+        "lorem",
+        ". No.",
+        ". Wait",
+        "? No!",
+        "❌",
+        "he said \"no\"",
+        "week",
+        "7",
+        "vielleicht",
+    ])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_plain_order_is_acted_on(order in plain_order()) {
+        let text = order.join(" ");
+        let done = drive(&relay(demo(), &text), &text, true, |step| step);
+        prop_assert!(effects(&done) > 0, "{text:?} is answered {:?}", done.answer());
+    }
+
+    /// One word that was not read, wherever it stands, and nothing is even asked for.
+    #[test]
+    fn with_an_unread_word_nothing_is_acted_on(
+        order in plain_order(),
+        word in unread_word(),
+        place: prop::sample::Index,
+    ) {
+        let mut pieces = order;
+        pieces.insert(place.index(pieces.len() + 1), word);
+        let text = pieces.join(" ");
+        let done = drive(&relay(demo(), &text), &text, true, |step| step);
+        prop_assert_eq!(effects(&done), 0, "{:?} is answered {:?}", text, done.answer());
+    }
+
+    /// The same with the words in any order.
+    #[test]
+    fn a_heap_of_words_is_not_acted_on(
+        pieces in (plain_order(), prop::collection::vec(unread_word(), 1..4))
+            .prop_flat_map(|(order, words)| Just([order, words].concat()).prop_shuffle()),
+    ) {
+        let text = pieces.join(" ");
+        let done = drive(&relay(demo(), &text), &text, true, |step| step);
+        prop_assert_eq!(effects(&done), 0, "{:?} is answered {:?}", text, done.answer());
+    }
 
     #[test]
     fn whatever_is_asked_the_answer_is_grounded(pieces in prop::collection::vec(piece(), 1..24), approve: bool) {
