@@ -193,6 +193,7 @@ impl SentenceReader<'_> {
             let other_case =
                 order && at < verb && is_one_of(word, "otherwise else sonst ansonsten andernfalls");
             read[at] = is_one_of(word, FILLERS)
+                || self.is_of_phrase(at)
                 || (word == "you" && self.finder.word_before(at) == "thank")
                 || other_case
                 || leads_in
@@ -212,6 +213,18 @@ impl SentenceReader<'_> {
             for at in opening {
                 read[at] = true;
             }
+        }
+    }
+
+    /// Whether a word that means something alone means nothing where it stands: "guten Tag", "buchen Sie", "under the name".
+    fn is_of_phrase(&self, at: usize) -> bool {
+        let (before, next, after) =
+            (self.finder.word_before(at), self.finder.word(at + 1), self.finder.word(at + 2));
+        match self.finder.word(at) {
+            "guten" | "good" => at == 0 && is_one_of(next, DAYTIME),
+            "sie" => is_one_of(before, "buchen stornieren reservieren"),
+            "under" | "auf" => is_one_of(next, "the den") && is_one_of(after, "name namen"),
+            word => at == 1 && is_one_of(before, "guten good") && is_one_of(word, DAYTIME),
         }
     }
 
@@ -354,6 +367,8 @@ const SIGNS: &str = "\
 
 /// The most words of "if not, leave it".
 const LONGEST_CASE: usize = 10;
+
+const DAYTIME: &str = "tag morgen abend morning afternoon evening day";
 
 /// Verbs that order.
 const VERBS: &str = "\

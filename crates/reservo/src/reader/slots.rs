@@ -166,7 +166,11 @@ impl Finder<'_> {
             (Some(first), Some(second), None) if !first.is_empty() && !is_hour_unit(second) => {
                 let suffixed = matches!(self.word(first_at + 1), "uhr" | "oclock");
                 let marked = second.contains(':') || second.ends_with('m');
-                if !led && !suffixed && !marked {
+                let bare = [first, second]
+                    .iter()
+                    .all(|hour| (1..=2).contains(&hour.len()) && !hour.starts_with('0'))
+                    && !is_one_of(self.word_before(first_at), "on am den the vom");
+                if !led && !suffixed && !marked && !bare {
                     return None;
                 }
                 let first = clock(first, "")?.0;
@@ -185,7 +189,10 @@ impl Finder<'_> {
                 if !joined {
                     return None;
                 }
-                let (second, suffix) = clock(self.word(to + 1), self.word(to + 2))?;
+                let (second, suffix) = match self.word(to + 1) {
+                    "noon" | "midday" | "mittag" => (Clock { hour: 12, minute: 0, meridiem: true }, 0),
+                    word => clock(word, self.word(to + 2))?,
+                };
                 (first, second, to + 2 + suffix)
             }
             _ => return None,
@@ -433,7 +440,11 @@ impl Finder<'_> {
     fn customer_at(&self, at: usize) -> Option<(Slot, usize)> {
         let with_apostrophe = |at: usize| self.raw(at, at + 1).contains(['\'', '’']);
         let name_at = match (self.word(at), self.word(at + 1), self.word(at + 2)) {
-            ("name" | "customer" | "kunde" | "kundin", "is" | "ist", _) => at + 2,
+            ("name" | "customer" | "kunde" | "kundin", "is" | "ist" | "of", _) => at + 2,
+            // One word alone may be anything: "auf Rechnung".
+            ("auf", ..) if self.words.get(at + 2).is_some_and(|next| next.capital && !next.pause_before) => {
+                at + 1
+            }
             ("name" | "customer" | "kunde" | "kundin" | "namen" | "for" | "fuer" | "heisse", ..) => at + 1,
             ("im", ..) if with_apostrophe(at) => at + 1,
             ("i", "am", _) | ("ich", "bin", _) => at + 2,
@@ -442,6 +453,7 @@ impl Finder<'_> {
         let name_at = name_at + usize::from(is_one_of(self.word(name_at), "mr mrs ms dr herrn frau"));
         let explicit = self.word(at) == "name" || self.word(at) == "customer";
         let mut to = name_at;
+        let least = if self.word(at) == "auf" { name_at + 1 } else { name_at };
         while to < name_at + 4 {
             let Some(word) = self.words.get(to) else { break };
             let is_name = word.capital
@@ -457,7 +469,7 @@ impl Finder<'_> {
         // "for Atrium pro" and "for the Gold plan" name a room and a plan.
         let names_other = (self.word(to).parse::<Plan>().is_ok() && !self.words[to].pause_before)
             || matches!(self.word(to), "plan" | "room" | "raum" | "tarif");
-        (to > name_at && !names_other).then(|| (Slot::Customer(self.raw(name_at, to)), to))
+        (to > least && !names_other).then(|| (Slot::Customer(self.raw(name_at, to)), to))
     }
 
     fn bare_count_at(&self, at: usize) -> Option<(Slot, usize)> {
