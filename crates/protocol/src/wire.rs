@@ -24,7 +24,7 @@ pub(crate) enum Slot {
 pub(crate) struct Layout(Option<Box<Vec<Slot>>>);
 
 impl Layout {
-    /// `has_null` tells of a member written as `null` that we would leave out.
+    /// `has_null` tells of a member written as `null` that we would leave out, or left out that we would write.
     pub(crate) fn from_slots(slots: Vec<Slot>, has_null: bool) -> Self {
         let ours = !has_null
             && slots.iter().all(|slot| matches!(slot, Slot::Known(_)))
@@ -60,6 +60,14 @@ impl Layout {
         let place = names.iter().position(|known| *known == name);
         let is_it = |slot: &Slot| matches!(slot, Slot::Known(known) if Some(usize::from(*known)) == place);
         self.0.as_ref().is_none_or(|slots| slots.iter().any(is_it))
+    }
+
+    /// A member that is not known, as it came.
+    pub(crate) fn extra(&self, name: &str) -> Option<&RawJson> {
+        self.slots()?.iter().find_map(|slot| match slot {
+            Slot::Extra(found, value) if **found == *name => Some(value),
+            _ => None,
+        })
     }
 
     /// Whether the object is written in our own order with known members only.
@@ -141,12 +149,14 @@ pub(crate) fn check_tag<E: serde::de::Error>(found: &str, expected: &'static str
 /// Declares a struct of the wire with its reader and writer.
 ///
 /// Fields are written in the order declared, absent options left out. On reading, members that are not
-/// declared, and an order other than ours, are remembered in `layout` and written again.
+/// declared, and an order other than ours, are remembered in `layout` and written again. A member with a value after `or` has
+/// that value when it did not come, and is not written then. What a method that `checked by` names finds wrong is
+/// refused with its words.
 macro_rules! wire_object {
     (
         $(#[$meta:meta])*
-        pub struct $name:ident $(tagged $tag:literal)? {
-            $($(#[$field_meta:meta])* $vis:vis $field:ident: $ty:ty = $wire:literal,)*
+        pub struct $name:ident $(tagged $tag:literal)? $(checked by $check:ident)? {
+            $($(#[$field_meta:meta])* $vis:vis $field:ident: $ty:ty = $wire:literal $(or $default:expr)?,)*
         }
     ) => {
         $(#[$meta])*
@@ -185,7 +195,10 @@ macro_rules! wire_object {
                     }
                 }
                 // A member that was set since.
-                $(if !self.$field.is_left_out() && !self.layout.has(Self::NAMES, $wire) {
+                $(if !self.$field.is_left_out()
+                    && !wire_object!(@has $($default)?)
+                    && !self.layout.has(Self::NAMES, $wire)
+                {
                     map.serialize_entry($wire, &self.$field)?;
                 })*
                 map.end()
@@ -232,18 +245,22 @@ macro_rules! wire_object {
                                 _ => {}
                             }
                         }
-                        let has_null = false $(|| $field.as_ref().is_some_and(Member::is_left_out))*;
+                        let has_null = false $(|| match &$field {
+                            Some(value) => value.is_left_out(),
+                            None => $crate::wire::wire_object!(@has $($default)?),
+                        })*;
                         let mut object = $name {
-                            $($field: match $field.or_else(<$ty as Member>::absent) {
+                            $($field: match $field.or_else(<$ty as Member>::absent)$(.or_else(|| Some($default)))? {
                                 Some(value) => value,
                                 None => return Err(A::Error::missing_field($wire)),
                             },)*
                             layout: Layout::from_slots(slots, has_null),
                         };
                         $(object.layout.add($name::NAMES, $crate::wire::wire_object!(@type $tag));)?
-                        $(if !object.$field.is_left_out() {
+                        $(if !object.$field.is_left_out() && !$crate::wire::wire_object!(@has $($default)?) {
                             object.layout.add($name::NAMES, $wire);
                         })*
+                        $(object.$check().map_err(A::Error::custom)?;)?
                         Ok(object)
                     }
                 }
@@ -253,6 +270,8 @@ macro_rules! wire_object {
         }
     };
     (@type $tag:literal) => { "type" };
+    (@has $default:expr) => { true };
+    (@has) => { false };
 }
 pub(crate) use wire_object;
 

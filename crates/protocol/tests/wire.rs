@@ -7,8 +7,8 @@ mod strategies;
 use proptest::prelude::*;
 use sommelier_protocol::sequence::check_messages;
 use sommelier_protocol::{
-    Content, ContentBlock, Message, ModelResponse, RawJson, Role, StopReason, System, ToolChoice,
-    ToolDefinition, ToolResult, ToolUse, Usage,
+    Content, ContentBlock, Message, ModelRequest, ModelResponse, RawJson, Role, StopReason, System,
+    ToolChoice, ToolDefinition, ToolResult, ToolUse, Usage,
 };
 
 /// Reads `wire` as a `T` and writes it again: the same bytes.
@@ -249,4 +249,45 @@ proptest! {
             prop_assert_eq!(block.raw().get(), text);
         }
     }
+}
+
+/// A request that somebody else made is written with all that it came with: members of ours first, the others after
+/// them in their own order and form.
+#[test]
+fn a_request_keeps_what_it_does_not_know() {
+    let messages = r#""messages":[{"role":"user","content":"Hi"}]"#;
+    let read = |wire: &str| serde_json::from_str::<ModelRequest<'_>>(wire);
+    let wire = format!(
+        r#"{{"temperature":0.50,"tools":[{{"name":"web_search","type":"web_search_20250305","max_uses":5}}],{messages},"metadata":{{"b":1,"a":1e400}},"max_tokens":9,"model":"m","system":null}}"#
+    );
+    let request = read(&wire).unwrap();
+    let names: Vec<&str> = request.rest.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["temperature", "metadata"]);
+    let ours = format!(
+        r#"{{"model":"m","max_tokens":9,"tools":[{{"name":"web_search","type":"web_search_20250305","max_uses":5}}],{messages},"temperature":0.50,"metadata":{{"b":1,"a":1e400}}}}"#
+    );
+    assert_eq!(serde_json::to_string(&request).unwrap(), ours);
+    assert_eq!(read(&ours).unwrap(), request);
+    let twice = format!(r#"{{"model":"m","model":"n","max_tokens":9,{messages}}}"#);
+    assert!(read(&twice).unwrap_err().to_string().starts_with("duplicate member `model`"));
+    let none = read(r#"{"model":"m","max_tokens":9}"#).unwrap_err();
+    assert!(none.to_string().starts_with("missing field `messages`"), "{none}");
+}
+
+/// A tool that the service brings along has no schema; every other tool has one.
+#[test]
+fn a_tool_of_the_service_needs_no_schema() {
+    comes_back::<ToolDefinition>(r#"{"type":"bash_20250124","name":"bash"}"#);
+    comes_back::<ToolDefinition>(r#"{"name":"f","type":"custom","input_schema":{"type":"object"}}"#);
+    let read = |wire: &str| serde_json::from_str::<ToolDefinition>(wire);
+    for wire in [r#"{"name":"f"}"#, r#"{"type":"custom","name":"f"}"#, r#"{"type":null,"name":"f"}"#] {
+        assert!(read(wire).unwrap_err().to_string().starts_with("missing field `input_schema`"), "{wire}");
+    }
+    let tools = [
+        read(r#"{"type":"bash_20250124","name":"bash"}"#).unwrap(),
+        read(r#"{"name":"f","input_schema":{"type":"object"}}"#).unwrap(),
+    ];
+    assert_eq!(tools.each_ref().map(ToolDefinition::is_of_service), [true, false]);
+    let chat = sommelier_protocol::openai::tools_to_chat(&tools);
+    assert_eq!(chat.iter().map(|tool| tool.function.name.as_str()).collect::<Vec<_>>(), ["f"]);
 }

@@ -150,6 +150,7 @@ impl ModelCall {
             tools,
             tool_choice,
             messages: Cow::Borrowed(self.asking.messages()),
+            rest: Vec::new(),
         }
     }
 

@@ -337,7 +337,7 @@ fn usage_to_chat(usage: &Usage) -> ChatUsage {
     }
 }
 
-/// The tools on offer, in the chat form.
+/// The tools on offer, in the chat form. Those that the service brings along have none, and are left out.
 pub fn tools_to_chat(tools: &[ToolDefinition]) -> Vec<ChatTool> {
     let tool = |tool: &ToolDefinition| ChatTool {
         kind: FunctionType::Function,
@@ -349,7 +349,7 @@ pub fn tools_to_chat(tools: &[ToolDefinition]) -> Vec<ChatTool> {
         },
         layout: Layout::default(),
     };
-    tools.iter().map(tool).collect()
+    tools.iter().filter(|tool| !tool.is_of_service()).map(tool).collect()
 }
 
 /// The tools on offer, read from the chat form.
