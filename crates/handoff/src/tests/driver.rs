@@ -366,7 +366,8 @@ impl Player<'_> {
         if earlier.is_some() {
             self.coverage.saw("activated again");
         }
-        if handoff.package().artifacts().get("user_words").is_some() {
+        let crossed = handoff.package().artifacts().get("user_words").and_then(|words| words.as_str());
+        if crossed == Some(&*self.ledger.words()) {
             self.coverage.saw("words of the user crossed");
         }
         if handoff.package().artifacts().get("user_words_left_out").is_some() {

@@ -136,9 +136,12 @@ fn own() -> impl Strategy<Value = Own> {
 }
 
 fn handoff() -> impl Strategy<Value = Block> {
-    const ODD: [Parcel; 17] = [
+    const ODD: [Parcel; 20] = [
         Parcel::NoTask,
         Parcel::BlankTask,
+        Parcel::HiddenMessage,
+        Parcel::Forged,
+        Parcel::Full,
         Parcel::NoContext,
         Parcel::LongTask,
         Parcel::ManyKeys,
