@@ -83,7 +83,7 @@ fn hours_are_read_and_not_checked_or_rounded() {
         ("Quote Focus pro 90 minutes", r#"quote Focus pro hours=!"90 minutes""#),
         ("Quote Focus pro 99999999999999999999h", r#"quote Focus pro hours=!"99999999999999999999h""#),
         ("Quote Focus pro for 3", r#"quote Focus pro hours=!"for 3""#),
-        ("Quote Studio pro 3h for 6", "quote Studio pro hours=3"),
+        ("Quote Studio pro 3h for 6", "quote Studio pro hours=3; unreadable NoRequest"),
     ]);
 }
 

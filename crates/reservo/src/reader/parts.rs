@@ -7,7 +7,7 @@
 use super::clauses::LEAVING;
 use super::drafts::{Drafts, Fragment, take_condition};
 use super::fill::{compare, requests};
-use super::lexicon::is_common;
+use super::lexicon::{is_common, number};
 use super::request::{Condition, Found, Request};
 use super::slots::{Finder, Mark, Slot, is_divider};
 use super::triggers::{Kind, Trigger, asks, is_trigger_word, resolve, trigger_at};
@@ -109,7 +109,11 @@ impl SentenceReader<'_> {
                 next_mark += 1;
             }
             self.read_segment(segment, end, &marks[from..next_mark], opaque.as_ref(), drafts);
+            let told = drafts.drafts.len();
             self.push_unread(segment, end, &marks[from..next_mark], drafts);
+            if drafts.drafts.len() == told && opaque.is_none() {
+                self.push_unread_among_slots(segment, end, &marks[from..next_mark], drafts);
+            }
         }
         in_the_way
     }
@@ -334,6 +338,34 @@ impl SentenceReader<'_> {
             let span = Span { start: words[first].start, end: words[end - 1].end };
             drafts.push(Intent::Unreadable(Why::NoRequest), span);
         }
+    }
+
+    /// What stands among the slots of a quote and may change its price, as "with a student discount" or "2 to".
+    fn push_unread_among_slots(&self, segment: &Segment, end: usize, marks: &[Mark], drafts: &mut Drafts) {
+        let words = self.finder.words;
+        let Some(first) = marks.first().filter(|_| matches!(segment.kind, Kind::Quote | Kind::Cost)) else {
+            return;
+        };
+        let mut covered = vec![false; end];
+        for mark in marks {
+            covered[mark.from.min(end)..mark.to.min(end)].fill(true);
+        }
+        let matters = |at: &usize| {
+            let word = words[*at].text.as_str();
+            !covered[*at]
+                && (number(word).is_some()
+                    || (word.len() > 3
+                        && !word.starts_with("come")
+                        && word.is_ascii()
+                        && !is_common(word)
+                        && !is_trigger_word(word)))
+        };
+        let Some(found) = (first.to..end).find(matters) else { return };
+        let is_start = |at: &usize| covered[*at - 1] || words[*at].pause_before;
+        let start = (first.to..=found).rev().find(is_start).unwrap_or(found);
+        let stop = (found + 1..end).find(|at| covered[*at] || words[*at].pause_before).unwrap_or(end);
+        let span = Span { start: words[start].start, end: words[stop - 1].end };
+        drafts.push(Intent::Unreadable(Why::NoRequest), span);
     }
 
     /// A bare "what does it cost" beside a question on the rules of the same sentence is one question with it.
