@@ -81,6 +81,23 @@ impl Drafts {
     pub(super) fn push_request(&mut self, mut intent: Intent, span: Span) -> &mut Draft {
         for draft in &mut self.drafts {
             let Some(fragment) = draft.fragment.as_mut().filter(|_| !draft.used_up) else { continue };
+            let conflicts = match &intent {
+                Intent::Book(request) => {
+                    let mut doubted = request.clone();
+                    doubted.contrast(&fragment.request);
+                    doubted != *request || !fragment.booking.is_missing()
+                }
+                Intent::Cancel { booking, .. } => {
+                    fragment.request != Request::default()
+                        || !(booking.is_missing()
+                            || fragment.booking.is_missing()
+                            || *booking == fragment.booking)
+                }
+                _ => false,
+            };
+            if conflicts {
+                self.in_the_way = self.in_the_way.or(Some(Obstacle::Beside(draft.span)));
+            }
             match &mut intent {
                 Intent::Quote(request) | Intent::Book(request) => request.fill_from(&fragment.request),
                 Intent::Compare(compare) => fill_compare(compare, &fragment.request),
@@ -127,13 +144,7 @@ impl Drafts {
             Some(Intent::Book(request)) => {
                 let other = fragment.request;
                 homeless = !fragment.booking.is_missing();
-                contrast(&mut request.customer, &other.customer);
-                contrast(&mut request.people, &other.people);
-                contrast(&mut request.room, &other.room);
-                contrast(&mut request.plan, &other.plan);
-                contrast(&mut request.hours, &other.hours);
-                contrast(&mut request.date, &other.date);
-                contrast(&mut request.start_hour, &other.start_hour);
+                request.contrast(&other);
                 request.fill_from(&other);
                 take_condition(&mut request.condition, &other.condition);
             }
@@ -276,6 +287,19 @@ fn link(draft: Draft, parts: &[Part]) -> Part {
 pub(super) fn take_condition(condition: &mut Found<Condition>, other: &Found<Condition>) {
     if condition.is_missing() {
         condition.clone_from(other);
+    }
+}
+
+impl Request {
+    /// Doubts each slot for which `other` has another value.
+    fn contrast(&mut self, other: &Self) {
+        contrast(&mut self.room, &other.room);
+        contrast(&mut self.plan, &other.plan);
+        contrast(&mut self.hours, &other.hours);
+        contrast(&mut self.date, &other.date);
+        contrast(&mut self.start_hour, &other.start_hour);
+        contrast(&mut self.people, &other.people);
+        contrast(&mut self.customer, &other.customer);
     }
 }
 
