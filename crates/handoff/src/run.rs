@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{StopReason, ToolName, Words};
 use sommelier_runtime::turn::Standstill;
-use sommelier_runtime::{AgentName, ModelError, Turn};
+use sommelier_runtime::{AgentName, ModelError, Turn, derived_id};
 use std::collections::BTreeSet;
 
 use crate::{Refusal, Relay, Trail};
@@ -112,7 +112,7 @@ impl Run {
 
     /// What ids of calls of the newest reply begin with: conversation, message, model call.
     pub(crate) fn reply_id(&self) -> String {
-        format!("{}/{}/{}", self.conversation, self.messages, self.model_calls)
+        derived_id(&self.conversation, &[self.messages, self.model_calls])
     }
 }
 
