@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::ToolUse;
 use sommelier_runtime::turn::Reserved;
-use sommelier_runtime::{AgentName, ToolOutput};
+use sommelier_runtime::{AgentName, ToolOutput, derived_id};
 
 #[cfg(test)]
 use crate::planted::{self, Bug};
@@ -122,7 +122,7 @@ pub(crate) fn is_asked_for(
         outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
     };
     written == to.as_str()
-        && fit(way, run, &asked).as_ref() == Ok(package)
+        && fit(way, run, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package)
         && *hop == record
         && capped(relay, run, to).is_ok()
         && new_pair(relay, run, to).is_ok()
@@ -142,7 +142,8 @@ fn is_told(relay: &Relay, run: &Run, place: usize, output: &ToolOutput) -> bool 
 }
 
 fn hop_id(run: &Run, place: usize) -> Box<str> {
-    format!("{}/{place}", run.reply_id()).into()
+    let place = u32::try_from(place).unwrap_or(u32::MAX);
+    derived_id(&run.conversation, &[run.messages, run.model_calls, place]).into()
 }
 
 fn refuse_the_rest(looked: &mut [Looked], winner: usize) {
@@ -215,7 +216,9 @@ fn judge(
     let errors = match package {
         Ok(package) => match fit(way, run, package) {
             Ok(with) => {
-                *package = with;
+                if let Some(with) = with {
+                    *package = with;
+                }
                 Vec::new()
             }
             Err(errors) => errors,
@@ -289,9 +292,10 @@ fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
 const USER_WORDS: &str = "user_words";
 const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
 
-/// The package as it crosses on a route, or what is wrong with it. It was read under the law, so the policy is
+/// The package as it crosses on a route, `None` when it crosses as it is, or what is wrong with it. It was read under
+/// the law, so the policy is
 /// all that is left to ask, and whether it leaves to code what is code's to write.
-fn fit(way: &Way, run: &Run, package: &HandoffPackage) -> Result<HandoffPackage, Vec<PackageError>> {
+fn fit(way: &Way, run: &Run, package: &HandoffPackage) -> Result<Option<HandoffPackage>, Vec<PackageError>> {
     let mut errors = way.route.policy.check(package);
     if way.route.with_user_words {
         let forged = [USER_WORDS, USER_WORDS_LEFT_OUT].into_iter();
@@ -301,9 +305,9 @@ fn fit(way: &Way, run: &Run, package: &HandoffPackage) -> Result<HandoffPackage,
     match &run.user_words {
         _ if !errors.is_empty() => Err(errors),
         Some(words) if way.route.with_user_words => {
-            with_user_words(way, words, package).map_err(|error| vec![error])
+            with_user_words(way, words, package).map(Some).map_err(|error| vec![error])
         }
-        _ => Ok(package.clone()),
+        _ => Ok(None),
     }
 }
 
@@ -326,7 +330,7 @@ fn with_user_words(way: &Way, words: &str, package: &HandoffPackage) -> Result<H
 }
 
 fn handed_over(to: &AgentName) -> ToolOutput {
-    ToolOutput::ok(format!(r#"{{"status":"handed_over","to":"{to}"}}"#))
+    ToolOutput::ok([r#"{"status":"handed_over","to":""#, to.as_str(), r#""}"#].concat())
 }
 
 /// The edits that make one text of the other; long texts are compared by their first 128 bytes.

@@ -175,6 +175,11 @@ impl Fields {
         }
     }
 
+    /// Adds a member that is not there yet.
+    pub(crate) fn push(&mut self, key: String, value: Json) {
+        self.0.push((key.into_boxed_str(), value));
+    }
+
     pub(crate) fn take(&mut self, key: &str) -> Option<Json> {
         let place = self.0.iter().position(|(name, _)| &**name == key)?;
         Some(self.0.remove(place).1)

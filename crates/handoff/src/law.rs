@@ -81,14 +81,14 @@ pub(crate) struct Arguments {
     pub(crate) others: Result<Fields, PackageError>,
 }
 
-/// Reads the arguments of a call. One member is known whatever is wrong with the others.
-pub(crate) fn read_arguments(text: &str, apart: &str) -> Result<Arguments, PackageError> {
+/// Reads the arguments of a call, which are JSON. One member is known whatever is wrong with the others.
+pub(crate) fn read_arguments(input: &RawJson, apart: &str) -> Result<Arguments, PackageError> {
+    let text = input.get();
     if text.len() > INPUT_BYTES {
         return Err(PackageError::InputTooLarge { bytes: text.len(), most: INPUT_BYTES });
     }
     let mut reader = Reader { nodes: 1, path: Vec::new() };
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| reader.not_json(&error))?;
-    let members: Members<'_> = parts(raw.get()).map_err(|error| reader.not_json(&error))?;
+    let members: Members<'_> = parts(text).map_err(|error| reader.not_json(&error))?;
     let (mine, others): (Vec<_>, Vec<_>) = members.0.into_iter().partition(|(key, _)| key == apart);
     let apart = match &mine[..] {
         [] => None,
@@ -152,7 +152,7 @@ impl Reader {
                 self.path.push(key);
                 return Err(PackageError::DuplicateKey { path: self.path() });
             }
-            fields.set(&key, value);
+            fields.push(key, value);
         }
         Ok(fields)
     }

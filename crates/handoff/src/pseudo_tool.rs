@@ -84,5 +84,5 @@ fn arguments(call: &ToolUse, most: usize) -> Result<Arguments, PackageError> {
             format!("{}; it begins {:?}", sommelier_runtime::tool::broken(&text), law::shortened(&text));
         return Err(PackageError::NotJson { path: String::new(), detail });
     }
-    law::read_arguments(call.input().get(), "specialist")
+    law::read_arguments(call.input(), "specialist")
 }
