@@ -236,15 +236,15 @@ pub(super) fn to_and_fro(relay: &Relay, k: u32) -> usize {
     })
 }
 
-/// Runs per second on two threads over those on one, the better of five tries of each in turn.
-pub(super) fn two_threads_over_one(relay: &Relay) -> f64 {
+/// Runs per second on two threads over those on one, the better of nine tries of each in turn.
+pub(super) fn two_threads_over_one<T>(run: impl Fn() -> T + Sync) -> f64 {
     let count = |threads: usize| {
         let start = Instant::now();
         let runs: u64 = thread::scope(|scope| {
             let work = || {
                 let mut runs = 0;
                 while start.elapsed() < Duration::from_millis(300) {
-                    black_box(running_case(relay, Wire::None));
+                    black_box(run());
                     runs += 1;
                 }
                 runs
@@ -255,7 +255,7 @@ pub(super) fn two_threads_over_one(relay: &Relay) -> f64 {
         runs as f64 / start.elapsed().as_secs_f64()
     };
     let (mut one, mut two) = (0.0_f64, 0.0_f64);
-    for _ in 0..5 {
+    for _ in 0..9 {
         one = one.max(count(1));
         two = two.max(count(2));
     }
