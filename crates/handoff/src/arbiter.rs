@@ -62,17 +62,7 @@ pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) ->
         let package_bytes = planted::instead(Bug::OnlyTaskMeasured, package_bytes, || {
             package.as_ref().map_or(0, |package| package.task().len())
         });
-        let mut hop = Hop {
-            id: hop_id(run, place),
-            from: run.active.clone(),
-            to,
-            call_id,
-            at,
-            package_bytes,
-            package: None,
-            history_bytes,
-            outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
-        };
+        let mut hop = Hop { package_bytes, history_bytes, ..record(run, place, to, call_id, at) };
         match (verdict, package) {
             (Ok(to), Some(package)) => {
                 ruling.outputs.push(handed_over(&to));
@@ -111,15 +101,10 @@ pub(crate) fn is_asked_for(
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
     let (Ok(asked), Some(way)) = (asked, relay.way(&run.active, to)) else { return false };
     let record = Hop {
-        id: hop_id(run, place),
-        from: run.active.clone(),
-        to: to.as_str().into(),
-        call_id: call.id().into(),
-        at: hop.at,
         package_bytes: package.bytes(),
         package: Some(package.clone()),
         history_bytes: reserved.history_bytes(),
-        outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
+        ..record(run, place, to.as_str().into(), call.id().into(), hop.at)
     };
     written == to.as_str()
         && fit(way, run, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package)
@@ -139,6 +124,21 @@ fn is_told(relay: &Relay, run: &Run, place: usize, output: &ToolOutput) -> bool 
         HopOutcome::Refused { refusal } => *output == refusal.told(relay.receivers(&run.active)),
         HopOutcome::Taken { .. } => false,
     })
+}
+
+/// The record of the handoff at `place` of the newest reply, as the next to be taken; without its package and sizes.
+fn record(run: &Run, place: usize, to: Box<str>, call_id: Box<str>, at: Millis) -> Hop {
+    Hop {
+        id: hop_id(run, place),
+        from: run.active.clone(),
+        to,
+        call_id,
+        at,
+        package: None,
+        package_bytes: 0,
+        history_bytes: 0,
+        outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
+    }
 }
 
 fn hop_id(run: &Run, place: usize) -> Box<str> {
@@ -292,9 +292,8 @@ fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
 const USER_WORDS: &str = "user_words";
 const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
 
-/// The package as it crosses on a route, `None` when it crosses as it is, or what is wrong with it. It was read under
-/// the law, so the policy is
-/// all that is left to ask, and whether it leaves to code what is code's to write.
+/// The package as it crosses on a route, `None` when it crosses as it is, or what is wrong with it. It was read
+/// under the law, so the policy is all that is left to ask, and whether it leaves to code what is code's to write.
 fn fit(way: &Way, run: &Run, package: &HandoffPackage) -> Result<Option<HandoffPackage>, Vec<PackageError>> {
     let mut errors = way.route.policy.check(package);
     if way.route.with_user_words {

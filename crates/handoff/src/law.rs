@@ -20,6 +20,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::Serialize;
 use serde_json::value::RawValue;
 use sommelier_protocol::RawJson;
+pub(crate) use sommelier_runtime::tool::shortened;
 use std::fmt;
 
 use crate::{Fields, Json, PackageError};
@@ -351,10 +352,4 @@ fn is_invisible(c: char) -> bool {
 
 fn code(c: char) -> String {
     format!("U+{:04X}", u32::from(c))
-}
-
-/// At most 64 characters of what came.
-pub(crate) fn shortened(text: &str) -> String {
-    let short: String = text.chars().take(64).collect();
-    if short.len() < text.len() { format!("{short}... ({} bytes)", text.len()) } else { short }
 }

@@ -1,7 +1,7 @@
 //! Agents that may hand over to each other.
 
 use serde::Serialize;
-use sommelier_protocol::{BlankText, ToolName, Words};
+use sommelier_protocol::{BlankText, ToolName, Words, transcript};
 use sommelier_runtime::{Agent, AgentName, Definition, DefinitionError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -420,7 +420,7 @@ fn missing_tools(routes: &[Route], agents: &BTreeMap<AgentName, Definition>) -> 
         .collect()
 }
 
-/// FNV-1a over everything that a run depends on.
+/// A number for everything that a run depends on.
 fn fingerprint(agents: &BTreeMap<AgentName, Definition>, builder: &RelayBuilder) -> u64 {
     let agents: Vec<_> = agents
         .values()
@@ -440,9 +440,7 @@ fn fingerprint(agents: &BTreeMap<AgentName, Definition>, builder: &RelayBuilder)
         &builder.guards,
         builder.max_model_calls,
     );
-    let text = serde_json::to_string(&all).unwrap_or_default();
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    transcript::fingerprint(&serde_json::to_string(&all).unwrap_or_default())
 }
 
 /// What is wrong with a relay's description: its author's fault.

@@ -81,10 +81,7 @@ where
         let Some(span) = context.span(id).filter(|span| span.metadata().target() == names::TARGET) else {
             return;
         };
-        let later = Fields::recorded(values);
-        if let Some(fields) = self.id.get_mut::<Fields>(&mut span.extensions_mut()) {
-            fields.merge(later);
-        }
+        self.id.record(&span, values, |fields: &mut Fields| fields);
     }
 
     fn on_close(&self, id: span::Id, context: Context<'_, S>) {

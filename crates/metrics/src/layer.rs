@@ -127,10 +127,7 @@ where
 
     fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id).filter(|span| Kind::of(span.metadata()).is_some()) else { return };
-        let later = Fields::recorded(values);
-        if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut()) {
-            open.fields.merge(later);
-        }
+        self.shared.id.record(&span, values, |open: &mut Open| &mut open.fields);
     }
 
     fn on_follows_from(&self, id: &span::Id, follows: &span::Id, context: Context<'_, S>) {

@@ -128,10 +128,7 @@ where
         let Some(span) = context.span(id).filter(|span| span.metadata().target() == names::TARGET) else {
             return;
         };
-        let later = Fields::recorded(values);
-        if let Some(open) = self.id.get_mut::<Open>(&mut span.extensions_mut()) {
-            open.fields.merge(later);
-        }
+        self.id.record(&span, values, |open: &mut Open| &mut open.fields);
     }
 
     fn on_follows_from(&self, id: &span::Id, follows: &span::Id, context: Context<'_, S>) {

@@ -5,7 +5,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tracing::span;
 use tracing_subscriber::registry::{Extensions, ExtensionsMut, LookupSpan, SpanRef};
+
+use crate::fields::Fields;
 
 /// Tells one layer from another of the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,24 @@ impl LayerId {
         let slots = extensions.get_mut::<Slots<T>>()?;
         let at = slots.0.iter().position(|(id, _)| *id == self)?;
         Some(slots.0.swap_remove(at).1)
+    }
+
+    /// Takes later values into the fields of a span's state, if it has one.
+    ///
+    /// The values are read before the state is touched, as a value's `Debug` is code of the caller: it may panic.
+    pub(crate) fn record<'a, S, T>(
+        self,
+        span: &SpanRef<'a, S>,
+        values: &span::Record<'_>,
+        fields: impl FnOnce(&mut T) -> &mut Fields,
+    ) where
+        S: LookupSpan<'a>,
+        T: Send + Sync + 'static,
+    {
+        let later = Fields::recorded(values);
+        if let Some(state) = self.get_mut::<T>(&mut span.extensions_mut()) {
+            fields(state).merge(later);
+        }
     }
 
     /// Looks at the states of `span`'s ancestors, nearest first, until `look` answers.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::wire::{always_there, json_string_len, wire_object, written_len};
-use crate::{ContentBlock, RawJson, ToolResult, ToolUse};
+use crate::{ContentBlock, ToolResult, ToolUse};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,12 +182,5 @@ impl<'de> Deserialize<'de> for Content {
         }
 
         deserializer.deserialize_any(Reader)
-    }
-}
-
-impl From<RawJson> for Content {
-    /// The raw text of a JSON value as words.
-    fn from(raw: RawJson) -> Self {
-        Self::Text(raw.get().into())
     }
 }

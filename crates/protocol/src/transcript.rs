@@ -179,8 +179,16 @@ impl Log {
     }
 }
 
-/// FNV-1a: equal on every machine and in every run.
-fn fingerprint(text: &str) -> u64 {
+/// A number that tells texts apart, equal on every machine and in every run (FNV-1a). Who wants to can make two texts
+/// of one number: it is no proof that a text is unchanged.
+///
+/// ```
+/// use sommelier_protocol::transcript::fingerprint;
+///
+/// assert_eq!(fingerprint("a"), fingerprint("a"));
+/// assert_ne!(fingerprint("a"), fingerprint("b"));
+/// ```
+pub fn fingerprint(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,6 +1,6 @@
 //! One agent run by itself.
 
-use sommelier_handoff::{Agent, Done, HandoffPackage, Hop, Relay, RunEnd};
+use sommelier_handoff::{Agent, Done, HandoffPackage, Hop, Relay, Released, Run, RunEnd};
 use sommelier_protocol::Message;
 use sommelier_runtime::{AgentName, Turn};
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ impl AgentRun {
             answer: done.answer(),
             steps: done.run().model_calls(),
             stopped: done.end().clone(),
-            messages: done.turn().map(|turn| turn.messages().to_vec()).unwrap_or_default(),
+            messages: messages(done.turn()),
         }
     }
 }
@@ -66,6 +66,13 @@ pub struct HandoffRun {
     pub model_calls: u32,
     /// The handoffs asked for, the taken one last.
     pub hops: Vec<Hop>,
+}
+
+impl HandoffRun {
+    fn of(run: &Run, turn: Option<&Turn>, stopped: Stopped) -> Self {
+        let hops = run.trail().hops().to_vec();
+        Self { stopped, messages: messages(turn), model_calls: run.model_calls(), hops }
+    }
 }
 
 /// How the turn of one agent ended.
@@ -107,21 +114,20 @@ pub fn run_agent_with_handoff(
 ) -> Result<HandoffRun, RunError> {
     let step = relay.start_at(agent, runner.conversation_name(), text)?;
     Ok(match runner.drive_to_handoff(relay, step, |handoff| ControlFlow::Break(handoff.release()))? {
-        Driven::TakenOut(released) => HandoffRun {
-            messages: released.sender.messages().to_vec(),
-            model_calls: released.run.model_calls(),
-            hops: released.run.trail().hops().to_vec(),
-            stopped: Stopped::HandedOff { to: released.to, package: released.package },
-        },
-        Driven::Done(done) => HandoffRun {
-            stopped: match done.answer() {
+        Driven::TakenOut(Released { to, package, sender, run, .. }) => {
+            HandoffRun::of(&run, Some(&sender), Stopped::HandedOff { to, package })
+        }
+        Driven::Done(done) => {
+            let stopped = match done.answer() {
                 Some(text) if *done.end() == RunEnd::Unresolved => Stopped::Unresolved { text },
                 Some(text) => Stopped::Answered { text },
                 None => Stopped::Stopped { reason: done.end().clone() },
-            },
-            messages: done.turn().map(Turn::messages).unwrap_or_default().to_vec(),
-            model_calls: done.run().model_calls(),
-            hops: done.run().trail().hops().to_vec(),
-        },
+            };
+            HandoffRun::of(done.run(), done.turn(), stopped)
+        }
     })
+}
+
+fn messages(turn: Option<&Turn>) -> Vec<Message> {
+    turn.map(Turn::messages).unwrap_or_default().to_vec()
 }

@@ -33,41 +33,30 @@ pub trait Model: Send + Sync {
     }
 }
 
-impl<M: Model + ?Sized> Model for &M {
-    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        (**self).complete(request)
-    }
+/// A pointer to a model is that model, in everything it tells of itself.
+macro_rules! forwards {
+    ($($pointer:ty),*) => { $(
+        impl<M: Model + ?Sized> Model for $pointer {
+            fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+                (**self).complete(request)
+            }
 
-    fn provider(&self) -> &str {
-        (**self).provider()
-    }
+            fn provider(&self) -> &str {
+                (**self).provider()
+            }
 
-    fn name(&self) -> Option<&str> {
-        (**self).name()
-    }
+            fn name(&self) -> Option<&str> {
+                (**self).name()
+            }
 
-    fn label(&self) -> Option<&str> {
-        (**self).label()
-    }
+            fn label(&self) -> Option<&str> {
+                (**self).label()
+            }
+        }
+    )* };
 }
 
-impl<M: Model + ?Sized> Model for Box<M> {
-    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        (**self).complete(request)
-    }
-
-    fn provider(&self) -> &str {
-        (**self).provider()
-    }
-
-    fn name(&self) -> Option<&str> {
-        (**self).name()
-    }
-
-    fn label(&self) -> Option<&str> {
-        (**self).label()
-    }
-}
+forwards!(&M, Box<M>);
 
 /// Why there is no reply. It is plain data, so that a run which ended with it can be saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]

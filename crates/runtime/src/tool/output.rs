@@ -117,12 +117,17 @@ pub(crate) fn unknown_tool<'a>(
     ToolOutput::failed(&UnknownTool {
         error: "unknown_tool",
         agent: agent.as_str(),
-        tool: match tool.char_indices().nth(64) {
-            Some((end, _)) => format!("{}... ({} bytes)", &tool[..end], tool.len()),
-            None => tool.to_owned(),
-        },
+        tool: shortened(tool),
         available: available.collect(),
     })
+}
+
+/// At most 64 characters of a text that a model wrote, with the size of the whole: what an error may quote.
+pub fn shortened(text: &str) -> String {
+    match text.char_indices().nth(64) {
+        Some((end, _)) => format!("{}... ({} bytes)", &text[..end], text.len()),
+        None => text.to_owned(),
+    }
 }
 
 pub(crate) fn invalid_arguments(detail: &str, schema: &RawJson) -> ToolOutput {
