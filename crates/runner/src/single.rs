@@ -1,6 +1,6 @@
 //! One agent run by itself.
 
-use sommelier_handoff::{Agent, Done, HandoffPackage, Hop, Relay, Released, Run, RunEnd};
+use sommelier_handoff::{Agent, Done, HandOff, HandoffPackage, Hop, Relay, Released, Run, RunEnd};
 use sommelier_protocol::Message;
 use sommelier_runtime::{AgentName, Turn};
 use std::ops::ControlFlow;
@@ -112,8 +112,58 @@ pub fn run_agent_with_handoff(
     agent: &str,
     text: &str,
 ) -> Result<HandoffRun, RunError> {
+    run_from(runner, relay, agent, text, |_| true)
+}
+
+/// Runs a conversation of `relay` from its entry until a handoff that `is_out` picks, an answer, or another end. The
+/// picked handoff is released: its receiver is not activated here, so it may be code, a person, or an agent of
+/// another system. All handoffs before it are taken.
+///
+/// # Errors
+/// [`RunError`] when the text is blank.
+///
+/// ```
+/// use sommelier_handoff::{Agent, Relay};
+/// use sommelier_runner::{Runner, Stopped, run_until_handoff};
+/// use sommelier_runtime::{ScriptedModel, script};
+///
+/// let relay = Relay::builder()
+///     .agent(Agent::new("clerk", "You take down what is wanted."))
+///     .agent(Agent::new("till", "Code that takes the money."))
+///     .entry("clerk")
+///     .route("clerk", "till")
+///     .build()?;
+/// let order = r#"{"specialist":"till","task":"Take the money.","context":{"cents":6000}}"#;
+/// let model = ScriptedModel::new().turn("clerk", |_| script::call("tu_1", "handoff_to_specialist", order));
+/// let run = run_until_handoff(&Runner::new(model), &relay, "Two tickets, please.", |handoff| {
+///     handoff.to().as_str() == "till"
+/// })?;
+/// let Stopped::HandedOff { package, .. } = &run.stopped else { panic!("{run:?}") };
+/// assert_eq!(package.context_value("cents").and_then(|cents| cents.as_i64()), Some(6000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn run_until_handoff(
+    runner: &Runner<'_>,
+    relay: &Relay,
+    text: &str,
+    is_out: impl FnMut(&HandOff) -> bool,
+) -> Result<HandoffRun, RunError> {
+    run_from(runner, relay, relay.entry().as_str(), text, is_out)
+}
+
+fn run_from(
+    runner: &Runner<'_>,
+    relay: &Relay,
+    agent: &str,
+    text: &str,
+    mut is_out: impl FnMut(&HandOff) -> bool,
+) -> Result<HandoffRun, RunError> {
     let step = relay.start_at(agent, runner.conversation_name(), text)?;
-    Ok(match runner.drive_to_handoff(relay, step, |handoff| ControlFlow::Break(handoff.release()))? {
+    let at_handoff = |handoff: HandOff| match is_out(&handoff) {
+        true => ControlFlow::Break(handoff.release()),
+        false => ControlFlow::Continue(handoff),
+    };
+    Ok(match runner.drive_to_handoff(relay, step, at_handoff)? {
         Driven::TakenOut(Released { to, package, sender, run, .. }) => {
             HandoffRun::of(&run, Some(&sender), Stopped::HandedOff { to, package })
         }

@@ -1,8 +1,10 @@
 //! The flags of the example binaries.
 
 use lexopt::prelude::*;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use crate::Trace;
@@ -18,10 +20,8 @@ pub struct Flags {
     pub approve: bool,
     /// What the house's clock shows, such as `2026-11-30T10:00`.
     pub now: Option<String>,
-    /// A no-show fee other than the house's, in cents.
-    pub fee: Option<i64>,
-    /// A rate for Focus on the pro plan other than the house's, in cents an hour.
-    pub rate: Option<i64>,
+    /// The program's own flags, each with its value as it was written.
+    values: BTreeMap<String, String>,
     /// Words that are no flag.
     pub words: Vec<String>,
     /// Whether help was asked for.
@@ -69,14 +69,60 @@ impl Flags {
                 Long("approve") => flags.approve = true,
                 Long("trace") => flags.trace = value(&mut parser, "--trace")?,
                 Long("now") => flags.now = Some(value(&mut parser, "--now")?),
-                Long("fee") => flags.fee = Some(value(&mut parser, "--fee")?),
-                Long("rate") => flags.rate = Some(value(&mut parser, "--rate")?),
+                Long(name) => {
+                    let name = name.to_owned();
+                    let written = value(&mut parser, &format!("--{name}"))?;
+                    flags.values.insert(name, written);
+                }
                 Value(word) => flags.words.push(word.parse().map_err(wrong)?),
                 other => return Err(wrong(other.unexpected())),
             }
         }
         Ok(flags)
     }
+
+    /// The number after the program's own flag `--name`; `None` when it was not given.
+    ///
+    /// # Errors
+    /// [`Misuse`] when it is no whole number, or none of `legal`.
+    pub fn number(&self, name: &str, legal: RangeInclusive<i64>) -> Result<Option<i64>, Misuse> {
+        let Some(written) = self.values.get(name) else { return Ok(None) };
+        read_number(name, written, &legal).map(Some)
+    }
+
+    /// The numbers after the program's own flag `--name`, written `3` or `2..6`, both ends included; `None` when it
+    /// was not given.
+    ///
+    /// # Errors
+    /// [`Misuse`] when it is no such range, an empty one, or not all of it is of `legal`.
+    pub fn range(
+        &self,
+        name: &str,
+        legal: RangeInclusive<i64>,
+    ) -> Result<Option<RangeInclusive<i64>>, Misuse> {
+        let Some(written) = self.values.get(name) else { return Ok(None) };
+        let (first, last) = written.split_once("..").unwrap_or((written, written));
+        let first = read_number(name, first, &legal)?;
+        let last = read_number(name, last.strip_prefix('=').unwrap_or(last), &legal)?;
+        if first > last {
+            return Err(Misuse::new(format!(
+                "--{name} {written}: the range is empty; write {last}..{first}"
+            )));
+        }
+        Ok(Some(first..=last))
+    }
+}
+
+fn read_number(name: &str, written: &str, legal: &RangeInclusive<i64>) -> Result<i64, Misuse> {
+    let number: i64 = written
+        .trim()
+        .parse()
+        .map_err(|_| Misuse::new(format!("--{name} {written}: a whole number is wanted")))?;
+    if !legal.contains(&number) {
+        let (least, most) = (legal.start(), legal.end());
+        return Err(Misuse::new(format!("--{name} {written}: {least} to {most} are possible")));
+    }
+    Ok(number)
 }
 
 /// The value after a flag.

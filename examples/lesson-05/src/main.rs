@@ -73,13 +73,10 @@ fn first_document(hits: &str) -> String {
 
 fn show(flags: &Flags) -> Result<Shown<RunRow>, Box<dyn Error>> {
     let mut house = demo();
-    if let Some(fee) = flags.fee {
-        if !(0..=1_000_000).contains(&fee) {
-            return Err(Misuse::new(format!("--fee {fee}: 0 to 1000000 cents are possible")).into());
-        }
+    if let Some(fee) = flags.number("fee", 0..=1_000_000)? {
         house.library.no_show.fee_cents = Cents(fee);
     }
-    if let Some(rate) = flags.rate {
+    if let Some(rate) = flags.number("rate", 0..=i64::MAX)? {
         let set = house.prices.set_rate(Room::Focus, Plan::Pro, Cents(rate));
         set.map_err(|error| Misuse::new(format!("--rate {rate}: {error}")))?;
     }
