@@ -301,7 +301,7 @@ fn fit(way: &Way, run: &Run, package: &HandoffPackage) -> Result<Option<HandoffP
         let forged = forged.filter(|name| package.artifacts().get(name).is_some());
         errors.extend(forged.map(|name| PackageError::WrittenByCode { path: format!("artifacts.{name}") }));
     }
-    match &run.user_words {
+    match run.user_words() {
         _ if !errors.is_empty() => Err(errors),
         Some(words) if way.route.with_user_words => {
             with_user_words(way, words, package).map(Some).map_err(|error| vec![error])

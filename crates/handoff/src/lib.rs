@@ -8,8 +8,35 @@
 //! A run, driven by hand:
 //!
 //! ```
-//! use sommelier_handoff::{Agent, Relay, RunEnd, Step};
-//! use sommelier_runtime::{script, Model, ScriptedModel};
+//! use sommelier_handoff::{Agent, Done, Relay, RunEnd, Step};
+//! use sommelier_runtime::{script, tool, Model, ScriptedModel};
+//! use std::error::Error;
+//!
+//! fn drive(relay: &Relay, mut step: Step, model: &dyn Model) -> Result<Done, Box<dyn Error>> {
+//!     loop {
+//!         step = match step {
+//!             Step::CallModel(call) => {
+//!                 let response = model.complete(call.request(relay));
+//!                 call.resume(relay, response, 0)
+//!             }
+//!             Step::CallTools(calls) => {
+//!                 let agent = calls.agent(relay).ok_or("another relay")?;
+//!                 let outputs = tool::dispatch(agent, calls.calls(), &calls.scope());
+//!                 calls.resume(relay, outputs, 0)?
+//!             }
+//!             Step::Delegate(delegation) => {
+//!                 let (joint, mut branches) = delegation.split();
+//!                 for branch in std::mem::take(&mut branches) {
+//!                     let inside = branch.relay(relay).ok_or("another relay")?;
+//!                     branches.push(branch.try_map(|step| drive(inside, step, model).map(Step::Done))?);
+//!                 }
+//!                 joint.put_back(branches)?.join(relay, 0).map_err(|_| "a branch is open")?
+//!             }
+//!             Step::HandOff(handoff) => handoff.take(relay, 0),
+//!             Step::Done(done) => return Ok(done),
+//!         };
+//!     }
+//! }
 //!
 //! let relay = Relay::builder()
 //!     .agent(Agent::new("booking_agent", "You quote and book rooms."))
@@ -24,33 +51,26 @@
 //!     })
 //!     .turn("policy_agent", |_| script::say("6500 cents."));
 //!
-//! let mut step = relay.start("conversation-1", "Quote Focus, and what if I do not show up?")?;
-//! let done = loop {
-//!     step = match step {
-//!         Step::CallModel(call) => {
-//!             let response = model.complete(call.request(&relay));
-//!             call.resume(&relay, response, 0)
-//!         }
-//!         Step::CallTools(calls) => calls.resume(&relay, Vec::new(), 0)?,
-//!         Step::HandOff(handoff) => handoff.take(&relay, 0),
-//!         Step::Done(done) => break done,
-//!     };
-//! };
+//! let step = relay.start("conversation-1", "Quote Focus, and what if I do not show up?")?;
+//! let done = drive(&relay, step, &model)?;
 //! assert_eq!(done.end(), &RunEnd::Answered);
 //! assert_eq!(done.answer().as_deref(), Some("6500 cents."));
 //! let hops: Vec<String> = done.run().trail().taken().map(|hop| format!("{} -> {}", hop.from, hop.to)).collect();
 //! assert_eq!(hops, ["booking_agent -> policy_agent"]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), Box<dyn Error>>(())
 //! ```
 
 /// The crates below this one, so that one dependency suffices.
 pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 
 mod arbiter;
+mod build_error;
+mod delegate;
 mod guards;
 mod history;
 mod json;
 pub mod law;
+mod link;
 mod package;
 #[cfg(test)]
 mod planted;
@@ -65,16 +85,19 @@ pub mod step;
 mod tests;
 mod trail;
 
+pub use build_error::{BuildError, BuildErrors};
+pub use delegate::{DELEGATE_MODEL_CALLS, Delegate, DelegateRefusal};
 pub use guards::{Guards, OnRefusal};
 pub use json::{Fields, Json};
+pub use link::{Cost, DelegateResult, DelegateStatus, Link, LinkOutcome};
 pub use package::HandoffPackage;
 pub use policy::{PackagePolicy, Section};
 pub use pseudo_tool::HANDOFF_TO_SPECIALIST;
 pub use refusal::{Guard, PackageError, Refusal};
-pub use relay::{BuildError, BuildErrors, EntryPolicy, LoadError, Relay, RelayBuilder, StartError};
+pub use relay::{EntryPolicy, LoadError, OnFailedBranch, Relay, RelayBuilder, StartError};
 pub use route::Route;
 pub use run::{Run, RunEnd};
-pub use step::{CallModel, CallTools, Done, HandOff, Released, Step};
+pub use step::{Branch, CallModel, CallTools, Delegation, Done, HandOff, Joint, Released, Step, Unfit};
 pub use trail::{Hop, HopOutcome, Millis, Trail};
 
 pub use sommelier_runtime::{Agent, AgentName};

@@ -35,6 +35,12 @@ pub(crate) enum Bug {
     SwitchesNotLoaded,
     /// A run that is tried again has its budget left as it was.
     BudgetKeptOnRetry,
+    /// A branch reads what the agent was told that asks.
+    BranchHearsAsker,
+    /// What a branch is given is not taken from the run that asks.
+    AllowanceNotTaken,
+    /// What a branch leaves over is lost.
+    AllowanceNotReturned,
 }
 
 impl Bug {

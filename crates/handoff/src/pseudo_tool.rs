@@ -3,7 +3,7 @@
 use sommelier_protocol::{RawJson, ToolDefinition, ToolName, ToolUse};
 
 use crate::law::{self, Arguments};
-use crate::{HandoffPackage, PackageError, PackagePolicy};
+use crate::{HandoffPackage, Json, PackageError, PackagePolicy};
 
 /// The name of the pseudo-tool: the model calls it like any tool, and the relay takes the call as the wish
 /// to hand over the turn.
@@ -75,7 +75,43 @@ impl Wish {
     }
 }
 
+/// The tool by which a delegate is asked.
+pub(crate) fn question(name: ToolName, purpose: &str, after: &[&str]) -> ToolDefinition {
+    let purpose = if purpose.is_empty() { "Asks a specialist." } else { purpose };
+    let after = match after {
+        [] => String::new(),
+        after => format!(" Needs the finding of {}: ask it in a later reply than that.", after.join(", ")),
+    };
+    let description = format!(
+        "{purpose} You keep the turn and get a finding. It sees nothing of this conversation: `question` must stand for \
+         itself, ids included. Questions that do not need each other's findings may be asked in one reply.{after}"
+    );
+    let schema = r#"{"type":"object","properties":{"question":{"type":"string","description":"One question, complete in itself, with any ids."},"context":{"type":"object","description":"Values needed for the question, by name."}},"required":["question"],"additionalProperties":false}"#;
+    let schema = RawJson::parse(schema).unwrap_or_else(|_| RawJson::empty_object());
+    ToolDefinition::new(name, description, schema)
+}
+
+/// Reads the question of a call. `most` are the bytes of arguments that a call of the asker may bring.
+pub(crate) fn read_question(call: &ToolUse, most: usize) -> Result<HandoffPackage, Vec<PackageError>> {
+    is_kept(call, most).map_err(|error| vec![error])?;
+    let input = call.input().get();
+    match law::read(input).map_err(|error| vec![error])? {
+        Json::Object(fields) => HandoffPackage::from_question(fields)?.within_law(input.len()),
+        other => Err(vec![PackageError::WrongType {
+            path: "arguments".to_owned(),
+            expected: "an object".to_owned(),
+            found: other.kind().to_owned(),
+        }]),
+    }
+}
+
 fn arguments(call: &ToolUse, most: usize) -> Result<Arguments, PackageError> {
+    is_kept(call, most)?;
+    law::read_arguments(call.input(), "specialist")
+}
+
+/// Whether the input of a call stands as the model wrote it: it was not too large, and it is JSON.
+fn is_kept(call: &ToolUse, most: usize) -> Result<(), PackageError> {
     if let Some(bytes) = call.withheld_bytes().filter(|bytes| *bytes > most) {
         return Err(PackageError::InputTooLarge { bytes, most: most.min(law::INPUT_BYTES) });
     }
@@ -84,5 +120,5 @@ fn arguments(call: &ToolUse, most: usize) -> Result<Arguments, PackageError> {
             format!("{}; it begins {:?}", sommelier_runtime::tool::broken(&text), law::shortened(&text));
         return Err(PackageError::NotJson { path: String::new(), detail });
     }
-    law::read_arguments(call.input(), "specialist")
+    Ok(())
 }

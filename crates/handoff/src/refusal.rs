@@ -332,8 +332,23 @@ pub enum PackageError {
     },
 }
 
+impl PackageError {
+    /// The error in the words of a delegate's call, in which the task is the `question`.
+    pub(crate) fn of_question(self) -> Self {
+        let renamed = |name: String| if name == "task" { "question".to_owned() } else { name };
+        match self {
+            Self::Blank { field } => Self::Blank { field: renamed(field) },
+            Self::HistoryInPackage { path } => Self::HistoryInPackage { path: renamed(path) },
+            Self::OverCap { cap, found, most } => {
+                Self::OverCap { cap: cap.replace("of the task", "of the question"), found, most }
+            }
+            other => other,
+        }
+    }
+}
+
 /// The first few of what may be a thousand, and how many more there are.
-fn first(errors: &[PackageError]) -> String {
+pub(crate) fn first(errors: &[PackageError]) -> String {
     const TOLD: usize = 8;
     match errors.len().checked_sub(TOLD) {
         Some(more @ 1..) => format!("{}, and {more} more", list(&errors[..TOLD])),

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 use sommelier_protocol::{BlankText, ToolName, Words, transcript};
-use sommelier_runtime::{Agent, AgentName, Definition, DefinitionError};
+use sommelier_runtime::{Agent, AgentName, Definition};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
+use crate::delegate::{self, Deputy};
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST, Receiver};
 use crate::refusal::list;
-use crate::{Guards, Route, Run, Step, step};
+use crate::{BuildError, BuildErrors, Delegate, Guards, Route, Run, Step, step};
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
 /// conversations share one; each has its own state.
@@ -36,6 +36,9 @@ use crate::{Guards, Route, Run, Step, step};
 pub struct Relay {
     agents: BTreeMap<AgentName, Definition>,
     routes: BTreeMap<AgentName, Vec<(AgentName, Way)>>,
+    deputies: BTreeMap<AgentName, Vec<Deputy>>,
+    on_failed_branch: OnFailedBranch,
+    depth: u32,
     entry: AgentName,
     entry_policy: EntryPolicy,
     guards: Guards,
@@ -58,6 +61,16 @@ pub enum EntryPolicy {
     Active,
     /// The entry, each time.
     Entry,
+}
+
+/// What becomes of the other branches of a reply when one of them ends with nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
+pub enum OnFailedBranch {
+    /// They go on; the agent that asked is told what each of them came to.
+    #[default]
+    Keep,
+    /// They are called off at their next step; the agent that asked is told what each had found until then.
+    CallOff,
 }
 
 impl Relay {
@@ -108,7 +121,7 @@ impl Relay {
         #[cfg(test)]
         let step = planted::instead(Bug::SwitchesNotLoaded, step.clone(), || {
             let mut step = step;
-            step.run_mut().switched_off.clear();
+            step.run_mut().extra_mut().switched_off.clear();
             step
         });
         let found = step.run().definition;
@@ -154,6 +167,31 @@ impl Relay {
     /// The routes, by sender and in the order they were added.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
         self.routes.values().flatten().map(|(_, way)| &way.route)
+    }
+
+    /// The relay behind a delegate: whom `asker` asks by calls of `tool`.
+    pub fn delegate(&self, asker: &str, tool: &str) -> Option<&Self> {
+        let deputy = self.deputies.get(asker)?.iter().find(|deputy| deputy.tool.as_str() == tool)?;
+        Some(&deputy.relay)
+    }
+
+    /// The delegates, as the agent that asks and the tool by which it does, by asker and in the order they were added.
+    pub fn delegates(&self) -> impl Iterator<Item = (&AgentName, &ToolName)> {
+        self.deputies.iter().flat_map(|(asker, deputies)| deputies.iter().map(move |one| (asker, &one.tool)))
+    }
+
+    /// How deep delegates are nested: 0 without any.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// What becomes of the other branches of a reply when one ends with nothing.
+    pub fn on_failed_branch(&self) -> OnFailedBranch {
+        self.on_failed_branch
+    }
+
+    pub(crate) fn deputies(&self, asker: &AgentName) -> &[Deputy] {
+        self.deputies.get(asker).map_or(&[], Vec::as_slice)
     }
 
     /// A number that is the same for equal definitions, and that a saved run carries.
@@ -219,6 +257,9 @@ pub struct RelayBuilder {
     entry_policy: EntryPolicy,
     guards: Guards,
     max_model_calls: u32,
+    delegates: Vec<(String, Delegate)>,
+    on_failed_branch: OnFailedBranch,
+    max_depth: u32,
 }
 
 impl Default for RelayBuilder {
@@ -230,6 +271,9 @@ impl Default for RelayBuilder {
             entry_policy: EntryPolicy::default(),
             guards: Guards::default(),
             max_model_calls: 50,
+            delegates: Vec::new(),
+            on_failed_branch: OnFailedBranch::default(),
+            max_depth: 2,
         }
     }
 }
@@ -270,7 +314,25 @@ impl RelayBuilder {
         self
     }
 
-    /// Sets the most model calls between two messages of the user, over all agents; 50 when not set.
+    /// Gives `asker` a delegate: somebody whom it asks by calls of a tool while it keeps the turn.
+    pub fn delegate(mut self, asker: impl Into<String>, delegate: Delegate) -> Self {
+        self.delegates.push((asker.into(), delegate));
+        self
+    }
+
+    /// Sets what becomes of the other branches of a reply when one of them ends with nothing.
+    pub fn on_failed_branch(mut self, then: OnFailedBranch) -> Self {
+        self.on_failed_branch = then;
+        self
+    }
+
+    /// Sets how deep delegates may be nested; 2 when not set: a delegate may have delegates of its own.
+    pub fn max_depth(mut self, most: u32) -> Self {
+        self.max_depth = most;
+        self
+    }
+
+    /// Sets the most model calls between two messages of the user, over all agents and branches; 50 when not set.
     pub fn max_model_calls(mut self, most: u32) -> Self {
         self.max_model_calls = most;
         self
@@ -280,19 +342,28 @@ impl RelayBuilder {
     ///
     /// # Errors
     /// [`BuildErrors`] with all that is wrong: illegal, double or reserved names, an entry or a route that leads nowhere,
-    /// an agent that no route reaches, a receiver without a tool that a route requires, a cap beyond the law.
+    /// an agent that no route reaches, a receiver without a tool that a route requires, a cap beyond the law, a delegate
+    /// that cannot be or is nested too deep.
     pub fn build(self) -> Result<Relay, BuildErrors> {
         let mut errors = Vec::new();
         let names: BTreeSet<&str> = self.agents.iter().map(Agent::name).collect();
         self.check_agents(&names, &mut errors);
         self.check_routes(&names, &mut errors);
+        let deputies = delegate::deputies(&self.delegates, &names, &mut errors);
+        let depths = deputies.values().flatten().map(|deputy| deputy.relay.depth() + 1);
+        let depth = depths.max().unwrap_or(0);
+        if depth > self.max_depth {
+            errors.push(BuildError::TooDeep { depth, most: self.max_depth });
+        }
 
         let mut agents = BTreeMap::new();
         for agent in &self.agents {
-            match self.with_pseudo_tool(agent).build() {
+            let mine = deputies.get(agent.name()).into_iter().flatten();
+            let agent = mine.fold(self.with_pseudo_tool(agent), |agent, one| agent.reserve(one.definition()));
+            match agent.build() {
                 Ok(definition) => {
                     if definition.table().has(HANDOFF_TO_SPECIALIST) {
-                        errors.push(BuildError::ReservedTool { agent: agent.name().to_owned() });
+                        errors.push(BuildError::ReservedTool { agent: definition.name().to_string() });
                     }
                     agents.insert(definition.name().clone(), definition);
                 }
@@ -304,10 +375,14 @@ impl RelayBuilder {
         let entry = self.entries.first().and_then(|name| AgentName::new(name.as_str()).ok());
         match entry {
             Some(entry) if errors.is_empty() => {
-                let fingerprint = fingerprint(&agents, &self);
+                let fingerprint = fingerprint(&agents, &deputies, &self);
+                let named = |(asker, deputies): (String, _)| Some((AgentName::new(asker).ok()?, deputies));
                 Ok(Relay {
                     agents,
                     routes,
+                    deputies: deputies.into_iter().filter_map(named).collect(),
+                    on_failed_branch: self.on_failed_branch,
+                    depth,
                     entry,
                     entry_policy: self.entry_policy,
                     guards: self.guards,
@@ -421,7 +496,20 @@ fn missing_tools(routes: &[Route], agents: &BTreeMap<AgentName, Definition>) -> 
 }
 
 /// A number for everything that a run depends on.
-fn fingerprint(agents: &BTreeMap<AgentName, Definition>, builder: &RelayBuilder) -> u64 {
+fn fingerprint(
+    agents: &BTreeMap<AgentName, Definition>,
+    deputies: &BTreeMap<String, Vec<Deputy>>,
+    builder: &RelayBuilder,
+) -> u64 {
+    let prints = |deputies: &Vec<Deputy>| {
+        let prints: Vec<String> = deputies
+            .iter()
+            .map(|deputy| serde_json::to_string(&deputy.print()).unwrap_or_default())
+            .collect();
+        prints
+    };
+    let deputies: BTreeMap<&String, Vec<String>> =
+        deputies.iter().map(|(asker, deputies)| (asker, prints(deputies))).collect();
     let agents: Vec<_> = agents
         .values()
         .map(|agent| {
@@ -439,112 +527,8 @@ fn fingerprint(agents: &BTreeMap<AgentName, Definition>, builder: &RelayBuilder)
         builder.entry_policy,
         &builder.guards,
         builder.max_model_calls,
+        deputies,
+        builder.on_failed_branch,
     );
     transcript::fingerprint(&serde_json::to_string(&all).unwrap_or_default())
 }
-
-/// What is wrong with a relay's description: its author's fault.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// An agent is not well formed.
-    #[error(transparent)]
-    Agent(DefinitionError),
-    /// An agent has a tool of its own under the name of the handoff, which no function stands behind.
-    #[error("{agent} has a tool of its own named {HANDOFF_TO_SPECIALIST:?}, the name of the handoff")]
-    ReservedTool {
-        /// The agent.
-        agent: String,
-    },
-    /// Two agents have one name.
-    #[error("two agents are named {name:?}; names must differ")]
-    DuplicateAgent {
-        /// The name.
-        name: String,
-    },
-    /// No agent hears the user first.
-    #[error("the relay has no entry")]
-    NoEntry,
-    /// The entry is not there.
-    #[error("the entry {name:?} is no agent of the relay")]
-    UnknownEntry {
-        /// The name.
-        name: String,
-    },
-    /// A route from an agent to itself.
-    #[error("the route {agent} -> {agent} leads back to its own agent")]
-    SelfRoute {
-        /// The agent.
-        agent: String,
-    },
-    /// A route that is there twice.
-    #[error("the route {from} -> {to} is there twice")]
-    DuplicateRoute {
-        /// The sender.
-        from: String,
-        /// The receiver.
-        to: String,
-    },
-    /// A route whose one end is not there.
-    #[error("the route {from} -> {to} {} at an agent that is not there", if missing == from { "begins" } else { "ends" })]
-    RouteToNowhere {
-        /// The sender.
-        from: String,
-        /// The receiver.
-        to: String,
-        /// The one that is not there.
-        missing: String,
-    },
-    /// An agent that no route reaches from an entry.
-    #[error("no route from an entry reaches {agent}")]
-    Unreachable {
-        /// The agent.
-        agent: String,
-    },
-    /// A receiver that lacks a tool which a route requires.
-    #[error("the route {from} -> {to} requires the tool {tool:?}, which {to} does not have")]
-    MissingTool {
-        /// The sender.
-        from: String,
-        /// The receiver.
-        to: String,
-        /// The tool.
-        tool: String,
-    },
-    /// A cap that is higher than the package law.
-    #[error("the policy of the route {from} -> {to} is beyond the package law: {cap}")]
-    BeyondLaw {
-        /// The sender.
-        from: String,
-        /// The receiver.
-        to: String,
-        /// The cap, its value, and the law.
-        cap: String,
-    },
-}
-
-impl BuildError {
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Agent(_) | Self::ReservedTool { .. } => 0,
-            Self::DuplicateAgent { .. } => 1,
-            Self::NoEntry | Self::UnknownEntry { .. } => 2,
-            Self::SelfRoute { .. } | Self::DuplicateRoute { .. } | Self::RouteToNowhere { .. } => 3,
-            Self::Unreachable { .. } => 4,
-            Self::MissingTool { .. } => 5,
-            Self::BeyondLaw { .. } => 6,
-        }
-    }
-}
-
-/// All that is wrong with a relay's description.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildErrors(pub Vec<BuildError>);
-
-impl fmt::Display for BuildErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        f.write_str(&texts.join("; "))
-    }
-}
-
-impl std::error::Error for BuildErrors {}

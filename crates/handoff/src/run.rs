@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 use sommelier_protocol::{StopReason, ToolName, Words};
 use sommelier_runtime::turn::Standstill;
 use sommelier_runtime::{AgentName, ModelError, Turn, derived_id};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use crate::{Refusal, Relay, Trail};
+use crate::delegate::Deputy;
+use crate::{Cost, Link, Refusal, Relay, Trail};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,21 +22,36 @@ pub struct Run {
     /// The agents that had the turn and gave it away, in the order in which they did.
     pub(crate) idle: Vec<(AgentName, Turn)>,
     pub(crate) trail: Trail,
-    /// The user's last words, kept only where a route may want them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) user_words: Option<Box<str>>,
     /// Messages of the user.
     pub(crate) messages: u32,
-    /// Model calls of the conversation that brought a reply.
+    /// Model calls of the conversation that brought a reply, those of branches not counted.
     pub(crate) model_calls: u32,
-    /// Model calls when the user last spoke.
-    pub(crate) model_calls_before: u32,
-    /// Runs of agents' own tools.
+    /// Runs of agents' own tools, those of branches not counted.
     pub(crate) tool_calls: u32,
+    /// Model calls that the run was given when the user last spoke, for itself and its branches.
+    pub(crate) allowance: u32,
+    /// How many of them are left. Those that open branches were given are none of them.
+    pub(crate) left: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) extra: Option<Box<Extra>>,
+}
+
+/// What most runs do without, so that they stay small in memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Extra {
+    /// The user's last words, kept only where a route may want them. A branch has none: what it was asked, a model
+    /// wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_words: Option<Box<str>>,
     /// Tools that are switched off, by agent.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) switched_off: BTreeSet<(AgentName, ToolName)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) links: Vec<Link>,
 }
+
+static NOTHING_EXTRA: Extra = Extra { user_words: None, switched_off: BTreeSet::new(), links: Vec::new() };
 
 impl Run {
     pub(crate) fn new(conversation: Box<str>, relay: &Relay) -> Self {
@@ -44,13 +61,43 @@ impl Run {
             active: relay.entry().clone(),
             idle: Vec::new(),
             trail: Trail::default(),
-            user_words: None,
             messages: 0,
             model_calls: 0,
-            model_calls_before: 0,
             tool_calls: 0,
-            switched_off: BTreeSet::new(),
+            allowance: 0,
+            left: 0,
+            extra: None,
         }
+    }
+
+    /// The run of a branch: it was asked one thing by another agent, which gives it `allowance` model calls.
+    pub(crate) fn branch(conversation: Box<str>, deputy: &Deputy, allowance: u32, asker: &Self) -> Self {
+        let relay = &deputy.relay;
+        let run = Self { active: deputy.entry.clone(), ..Self::new(conversation, relay) };
+        let mut run = Self { messages: 1, allowance, left: allowance, ..run };
+        for (agent, tool) in &asker.extra().switched_off {
+            if relay.agent(agent.as_str()).is_some() {
+                run.extra_mut().switched_off.insert((agent.clone(), tool.clone()));
+            }
+        }
+        run
+    }
+
+    pub(crate) fn extra(&self) -> &Extra {
+        self.extra.as_deref().unwrap_or(&NOTHING_EXTRA)
+    }
+
+    pub(crate) fn extra_mut(&mut self) -> &mut Extra {
+        self.extra.get_or_insert_default()
+    }
+
+    /// Gives back the memory of an [`Extra`] that holds nothing.
+    pub(crate) fn shrink(&mut self) {
+        self.extra = self.extra.take().filter(|extra| **extra != NOTHING_EXTRA);
+    }
+
+    pub(crate) fn user_words(&self) -> Option<&str> {
+        self.extra().user_words.as_deref()
     }
 
     /// The conversation's name.
@@ -73,14 +120,57 @@ impl Run {
         self.messages
     }
 
-    /// Model calls that brought a reply, over all agents.
+    /// Model calls that brought a reply, over all agents of this run. Those of its branches are in the
+    /// [`cost`](Self::cost).
     pub fn model_calls(&self) -> u32 {
         self.model_calls
     }
 
-    /// Calls of agents' own tools, over all agents, those included that a gate denied or that failed.
+    /// Calls of agents' own tools, over all agents of this run, those included that a gate denied or that failed.
     pub fn tool_calls(&self) -> u32 {
         self.tool_calls
+    }
+
+    /// Calls of agents' own tools over this run and all its branches that have ended.
+    pub fn tool_calls_over_tree(&self) -> u32 {
+        let branches = self.links().iter().filter_map(|link| Some(link.run()?.run().tool_calls_over_tree()));
+        branches.fold(self.tool_calls, u32::saturating_add)
+    }
+
+    /// Model calls that are left until the user speaks again, branches that are open not counted.
+    pub fn model_calls_left(&self) -> u32 {
+        self.left
+    }
+
+    /// Who asked whom, and what came of it, in the order of the answers.
+    pub fn links(&self) -> &[Link] {
+        &self.extra().links
+    }
+
+    /// What was spent over this run and all its branches that have ended. The tokens are those of agents at rest.
+    pub fn cost(&self) -> Cost {
+        let own = Cost { model_calls: self.model_calls, ..Cost::default() };
+        let mut cost = self.idle.iter().fold(own, |mut cost, (_, turn)| {
+            cost.add(Cost { model_calls: 0, ..cost_of(turn) });
+            cost
+        });
+        self.links().iter().filter_map(Link::run).for_each(|done| cost.add(done.run().cost()));
+        cost
+    }
+
+    /// What each agent at rest has spent, over this run and all its branches that have ended. Agents of one name in
+    /// several branches are told together.
+    pub fn cost_by_agent(&self) -> BTreeMap<AgentName, Cost> {
+        let mut costs: BTreeMap<AgentName, Cost> = BTreeMap::new();
+        for (agent, turn) in &self.idle {
+            costs.entry(agent.clone()).or_default().add(cost_of(turn));
+        }
+        for done in self.links().iter().filter_map(Link::run) {
+            for (agent, cost) in done.run().cost_by_agent() {
+                costs.entry(agent).or_default().add(cost);
+            }
+        }
+        costs
     }
 
     /// The turn of an agent at rest.
@@ -90,7 +180,7 @@ impl Run {
 
     /// Whether the tool of this agent is switched off.
     pub fn is_switched_off(&self, agent: &AgentName, tool: &str) -> bool {
-        self.switched_off.iter().any(|(name, off)| name == agent && off.as_str() == tool)
+        self.extra().switched_off.iter().any(|(name, off)| name == agent && off.as_str() == tool)
     }
 
     pub(crate) fn wake(&mut self, agent: &AgentName) -> Option<Turn> {
@@ -104,9 +194,12 @@ impl Run {
 
     /// Begins to count anew what counts from one message of the user to the next.
     pub(crate) fn user_spoke(&mut self, words: &Words, relay: &Relay) {
-        self.user_words = relay.wants_user_words().then(|| words.as_str().into());
+        if relay.wants_user_words() {
+            self.extra_mut().user_words = Some(words.as_str().into());
+        }
         self.messages = self.messages.saturating_add(1);
-        self.model_calls_before = self.model_calls;
+        self.allowance = relay.max_model_calls();
+        self.left = self.allowance;
         self.trail.user_spoke();
     }
 
@@ -146,7 +239,8 @@ pub enum RunEnd {
         /// The limit.
         max_steps: u32,
     },
-    /// The agents together reached the most model calls between two messages of the user.
+    /// The agents together, branches included, reached the most model calls between two messages of the user. In a
+    /// branch: the most that it was given.
     BudgetSpent {
         /// The limit.
         max_model_calls: u32,
@@ -166,6 +260,38 @@ pub enum RunEnd {
         /// The reason as it came.
         stop: StopReason,
     },
+    /// It was called off.
+    Cancelled {
+        /// Why, in the words of whoever did.
+        reason: Box<str>,
+    },
+}
+
+impl fmt::Display for RunEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HandoffRefused { refusal } | Self::HopLimit { refusal } => {
+                write!(f, "{}: {refusal}", self.as_str())
+            }
+            Self::Truncated { stop } | Self::UnknownStop { stop } => {
+                write!(f, "{}: {}", self.as_str(), stop.as_str())
+            }
+            Self::TurnLimit { max_steps } => write!(f, "{}: {max_steps} model call(s)", self.as_str()),
+            Self::BudgetSpent { max_model_calls } => {
+                write!(f, "{}: {max_model_calls} model call(s)", self.as_str())
+            }
+            Self::Failed { error } => write!(f, "{}: {error}", self.as_str()),
+            Self::Cancelled { reason } => write!(f, "{}: {reason}", self.as_str()),
+            Self::Answered | Self::Unresolved | Self::ModelRefused | Self::NoProgress { .. } => {
+                f.write_str(self.as_str())
+            }
+        }
+    }
+}
+
+fn cost_of(turn: &Turn) -> Cost {
+    let (input_tokens, output_tokens) = turn.tokens();
+    Cost { model_calls: turn.replies(), input_tokens, output_tokens }
 }
 
 impl RunEnd {
@@ -183,6 +309,7 @@ impl RunEnd {
             Self::NoProgress { .. } => "no_progress",
             Self::Failed { .. } => "failed",
             Self::UnknownStop { .. } => "unknown_stop",
+            Self::Cancelled { .. } => "cancelled",
         }
     }
 

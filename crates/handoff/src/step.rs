@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   start ─▶ CallModel ─resume─┬─▶ CallTools ─resume─▶ CallModel ...
-//!                ▲             ├─▶ HandOff ─take─▶ CallModel of the receiver
+//!                ▲             ├─▶ Delegate ─join─▶ CallModel, HandOff ...
+//!                │             ├─▶ HandOff ─take─▶ CallModel of the receiver
 //!                │             └─▶ Done ─hear─▶ CallModel ...
 //!                └── a refused handoff is told to the sender's model, or ends the run
 //! ```
@@ -35,10 +36,14 @@ use crate::arbiter::{self, Ruling, Taken};
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{
-    EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal, Relay, Run, RunEnd,
+    DelegateResult, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal, Relay,
+    Run, RunEnd,
 };
 
+mod delegation;
 mod flaw;
+
+pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
 
 /// What is to be done next. The list is complete on purpose: a driver handles each.
 ///
@@ -49,6 +54,8 @@ pub enum Step {
     CallModel(CallModel),
     /// Run tools of the agent that has the turn.
     CallTools(CallTools),
+    /// Delegates have been asked: bring each branch to its end, then join them.
+    Delegate(Delegation),
     /// A handoff has passed all guards: write it down, then take it.
     HandOff(HandOff),
     /// The run has ended, until the user speaks again.
@@ -61,6 +68,7 @@ impl Step {
         match self {
             Self::CallModel(step) => &step.run,
             Self::CallTools(step) => &step.run,
+            Self::Delegate(step) => &step.run,
             Self::HandOff(step) => &step.run,
             Self::Done(step) => &step.run,
         }
@@ -70,21 +78,53 @@ impl Step {
         match self {
             Self::CallModel(step) => &mut step.run,
             Self::CallTools(step) => &mut step.run,
+            Self::Delegate(step) => &mut step.run,
             Self::HandOff(step) => &mut step.run,
             Self::Done(step) => &mut step.run,
         }
     }
 
-    /// Switches a tool of an agent off: a route that requires it is not ready, and a call of it gets an error.
+    /// Switches a tool of an agent off, in open branches too: a route that requires it is not ready, and a call of it
+    /// gets an error.
     pub fn switch_off(mut self, agent: AgentName, tool: ToolName) -> Self {
-        self.run_mut().switched_off.insert((agent, tool));
+        self.for_each_run(&mut |run| {
+            run.extra_mut().switched_off.insert((agent.clone(), tool.clone()));
+        });
         self
     }
 
-    /// Switches a tool on again.
+    /// Switches a tool on again, in open branches too.
     pub fn switch_on(mut self, agent: &AgentName, tool: &ToolName) -> Self {
-        self.run_mut().switched_off.retain(|(name, off)| name != agent || off != tool);
+        self.for_each_run(&mut |run| {
+            run.extra_mut().switched_off.retain(|(name, off)| name != agent || off != tool);
+        });
         self
+    }
+
+    fn for_each_run(&mut self, change: &mut impl FnMut(&mut Run)) {
+        change(self.run_mut());
+        if let Self::Delegate(delegation) = self {
+            delegation.branches.iter_mut().for_each(|branch| branch.step.for_each_run(change));
+        }
+    }
+
+    /// Calls the run off, where it stands: nothing more is done in it, and everything that was is kept. Each open call
+    /// is answered, so the conversation stays legal and may go on. A run that has ended is left as it is.
+    pub fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> Done {
+        let (mut run, turn) = match self {
+            Self::CallModel(step) => (step.run, step.inner.set_down()),
+            Self::CallTools(step) => {
+                (step.run, step.inner.abandon("called off; whether the call had an effect is not known"))
+            }
+            Self::Delegate(step) => {
+                let (run, inner) = step.cancel(relay, reason, at);
+                (run, inner.abandon("called off"))
+            }
+            Self::HandOff(step) => (step.run, step.inner.abandon("called off before it was taken")),
+            Self::Done(done) => return done,
+        };
+        run.set_down(turn);
+        Done { run, end: RunEnd::Cancelled { reason: reason.into() } }
     }
 
     /// The step as JSON.
@@ -98,6 +138,7 @@ impl Step {
     /// Gives back memory held for what is to come, for a run that will wait a while.
     pub fn shrink(&mut self) {
         let run = self.run_mut();
+        run.shrink();
         run.trail.shrink();
         run.idle.shrink_to_fit();
         for (_, turn) in &mut run.idle {
@@ -105,6 +146,7 @@ impl Step {
         }
         match self {
             Self::CallModel(step) => step.inner.shrink(),
+            Self::Delegate(step) => step.branches.iter_mut().for_each(|branch| branch.step.shrink()),
             Self::CallTools(_) | Self::HandOff(_) | Self::Done(_) => {}
         }
     }
@@ -137,16 +179,14 @@ fn lost(run: Box<Run>) -> Step {
 /// The run goes on with what the active agent's turn asks for.
 fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Step {
     match inner {
-        TurnStep::CallModel(inner)
-            if run.model_calls.saturating_sub(run.model_calls_before) >= relay.max_model_calls() =>
-        {
+        TurnStep::CallModel(inner) if run.left == 0 => {
             run.set_down(inner.set_down());
-            let end = RunEnd::BudgetSpent { max_model_calls: relay.max_model_calls() };
+            let end = RunEnd::BudgetSpent { max_model_calls: run.allowance };
             Step::Done(Done { run, end })
         }
         TurnStep::CallModel(inner) => Step::CallModel(CallModel { run, inner }),
         TurnStep::CallTools(inner) => CallTools { run, inner }.or_resume(relay, at),
-        TurnStep::Reserved(inner) => arbitrate(relay, run, inner, at),
+        TurnStep::Reserved(inner) => delegation::open(relay, run, inner, at),
         TurnStep::Done(turn) => {
             let end = end_of(relay, &run, &turn);
             run.set_down(turn);
@@ -224,7 +264,7 @@ fn stop(mut run: Box<Run>, inner: Reserved, outputs: Vec<ToolOutput>, refusal: R
 
 /// The arbiter gives one output a call, so this is not reached; were it, the run would end and lose nothing.
 fn unanswered(mut run: Box<Run>, inner: Reserved) -> Step {
-    run.set_down(inner.abandon());
+    run.set_down(inner.abandon("nothing answered this call"));
     let detail = "the handoffs of a reply were not all answered".to_owned();
     Step::Done(Done { run, end: RunEnd::Failed { error: ModelError::Malformed { detail } } })
 }
@@ -259,7 +299,9 @@ impl CallModel {
     /// Takes the model's reply, or the reason why there is none.
     pub fn resume(mut self, relay: &Relay, response: Result<ModelResponse, ModelError>, at: Millis) -> Step {
         let Some(agent) = relay.agent(self.run.active.as_str()) else { return lost(self.run) };
-        self.run.model_calls = self.run.model_calls.saturating_add(u32::from(response.is_ok()));
+        let made = u32::from(response.is_ok());
+        self.run.model_calls = self.run.model_calls.saturating_add(made);
+        self.run.left = self.run.left.saturating_sub(made);
         let inner = self.inner.resume(agent, response);
         advance(relay, self.run, inner, at)
     }
@@ -449,7 +491,7 @@ impl HandOff {
         let Taken { to, package, hop } = *taken;
         let sender = match inner.close(outputs) {
             Ok(turn) => turn,
-            Err(misuse) => misuse.step.abandon(),
+            Err(misuse) => misuse.step.abandon("nothing answered this call"),
         };
         run.trail.record(hop.clone());
         Released { to, package, hop, sender, run: *run }
@@ -480,6 +522,11 @@ impl Done {
         self.turn().and_then(Turn::answer)
     }
 
+    /// What the run comes to for whoever asked it as a delegate.
+    pub fn result(&self) -> DelegateResult {
+        DelegateResult::of(self)
+    }
+
     /// The turn of the agent that has it.
     pub fn turn(&self) -> Option<&Turn> {
         self.run.idle(self.run.active.as_str())
@@ -504,13 +551,10 @@ impl Done {
         };
         match turn.retry(agent) {
             Ok(inner) => {
+                let left = self.run.allowance;
                 #[cfg(test)]
-                let before = self.run.model_calls_before;
-                self.run.model_calls_before = self.run.model_calls;
-                #[cfg(test)]
-                if planted::is(Bug::BudgetKeptOnRetry) {
-                    self.run.model_calls_before = before;
-                }
+                let left = planted::instead(Bug::BudgetKeptOnRetry, left, || self.run.left);
+                self.run.left = left;
                 Ok(advance(relay, self.run, inner, 0))
             }
             Err(turn) => {

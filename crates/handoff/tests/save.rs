@@ -45,6 +45,7 @@ fn every_step_goes_on_equally_from_json() {
         .map(|step| match step {
             Step::CallModel(_) => "model",
             Step::CallTools(_) => "tools",
+            Step::Delegate(_) => "delegate",
             Step::HandOff(_) => "handoff",
             Step::Done(_) => "done",
         })
@@ -146,7 +147,10 @@ fn tampered_steps_are_refused() {
     check(model, r#""taken":1"#, r#""taken":0"#, "the counts do not add up");
     check(model, r#""taken_before":0"#, r#""taken_before":4000000000"#, "the counts do not add up");
     check(model, r#""before":0"#, r#""before":77"#, "the counts do not add up");
-    check(model, r#""model_calls_before":0"#, r#""model_calls_before":9"#, "the counts do not add up");
+    check(model, r#""left":48"#, r#""left":51"#, "the counts do not add up");
+    check(model, r#""left":48"#, r#""left":0"#, "the counts do not add up");
+    check(model, r#""left":48"#, r#""left":40"#, "the counts do not add up");
+    check(model, r#""allowance":50"#, r#""allowance":90"#, "the counts do not add up");
     check(model, r#""messages":1"#, r#""messages":1,"admin":true"#, "unknown field `admin`");
     check(model, r#""messages":1"#, r#""messages":-1"#, "invalid value");
     check(

@@ -1,8 +1,8 @@
 //! The drivers: what makes a run happen.
 //!
 //! This crate knows threads, clocks and spans. [`Runner`] takes a [`Relay`](sommelier_handoff::Relay) and the
-//! user's words, asks the models, runs the tools in parallel on scoped threads, takes the handoffs, and
-//! leaves a span for each. It does **not** decide anything: what happens next is the core's to say, and the
+//! user's words, asks the models, runs the tools and the branches of delegates in parallel on scoped threads, takes the
+//! handoffs, and leaves a span for each. It does **not** decide anything: what happens next is the core's to say, and the
 //! loop here is under a page. It knows no domain and no model by name.
 //!
 //! ```
@@ -46,6 +46,9 @@
 //! ├─ invoke_agent booking_agent
 //! │  ├─ chat claude-sonnet-5
 //! │  ├─ execute_tool get_quote
+//! │  ├─ delegate ask_pricing         parent_run, child_run, package_bytes, status, steps_used
+//! │  │  └─ invoke_agent pricing_agent
+//! │  │     └─ ...
 //! │  ├─ chat claude-sonnet-5
 //! │  └─ handoff to policy_agent      hop, package_bytes, history_bytes, outcome
 //! └─ invoke_agent policy_agent       follows from the handoff
@@ -60,6 +63,7 @@ pub use {sommelier_handoff as handoff, sommelier_protocol as protocol, sommelier
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
+mod branches;
 mod dispatch;
 mod gate;
 mod report;

@@ -1,6 +1,7 @@
 //! What came of a run.
 
-use sommelier_handoff::{Done, Hop, Refusal, RunEnd};
+use sommelier_handoff::{AgentName, Cost, Done, Hop, Link, Refusal, RunEnd};
+use std::collections::BTreeMap;
 
 /// What came of a run. Later kinds of outcome may be added: a run that waits for a person is one.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,14 +49,30 @@ impl Report {
         self.done.run().trail().refusals()
     }
 
-    /// Model calls that brought a reply, over the conversation and all agents.
-    pub fn model_calls(&self) -> u32 {
-        self.done.run().model_calls()
+    /// Who asked whom in the conversation, and what came of it. What happened in a branch is in the branch's own run.
+    pub fn links(&self) -> &[Link] {
+        self.done.run().links()
     }
 
-    /// Calls of agents' own tools over the conversation, those included that a gate denied or that failed.
+    /// Model calls that brought a reply, over the conversation and all agents, those of branches included.
+    pub fn model_calls(&self) -> u32 {
+        self.cost().model_calls
+    }
+
+    /// Calls of agents' own tools over the conversation, those of branches included, and those that a gate denied or
+    /// that failed.
     pub fn tool_calls(&self) -> u32 {
-        self.done.run().tool_calls()
+        self.done.run().tool_calls_over_tree()
+    }
+
+    /// What was spent over the conversation, branches included.
+    pub fn cost(&self) -> Cost {
+        self.done.run().cost()
+    }
+
+    /// What each agent has spent over the conversation, branches included.
+    pub fn cost_by_agent(&self) -> BTreeMap<AgentName, Cost> {
+        self.done.run().cost_by_agent()
     }
 
     /// The run itself: every agent's messages, the whole trail.

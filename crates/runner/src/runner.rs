@@ -1,6 +1,6 @@
 //! The blocking driver.
 
-use sommelier_handoff::{CallModel, CallTools, Done, HandOff, Millis, Relay, Step};
+use sommelier_handoff::{CallModel, CallTools, Done, HandOff, LinkOutcome, Millis, Relay, Run, Step};
 use sommelier_protocol::{BlankText, Words};
 use sommelier_runtime::{Model, ModelError};
 use std::collections::BTreeMap;
@@ -14,9 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::Span;
 
+use crate::branches::CalledOff;
 use crate::{Gate, Outcome, Report, dispatch, spans};
 
-/// Drives runs on the caller's thread: asks the models, runs the tools, takes the handoffs.
+/// Drives runs: asks the models, runs the tools, takes the handoffs. A run is on the caller's thread, its branches are
+/// on threads of their own.
 ///
 /// A runner holds no state of any conversation, so one serves any number of them, from any thread.
 pub struct Runner<'m> {
@@ -97,23 +99,49 @@ impl<'m> Runner<'m> {
     pub(crate) fn drive_to_handoff<T>(
         &self,
         relay: &Relay,
+        step: Step,
+        at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
+    ) -> Result<Driven<T>, RunError> {
+        let workflow = spans::workflow(step.run().conversation(), step.run().active());
+        let driven = self.drive_under(relay, step, &workflow, at_handoff, &|| None)?;
+        match &driven {
+            Driven::Done(done) => spans::record_end(&workflow, done.end()),
+            Driven::TakenOut(_) => spans::record_handed_off(&workflow),
+        }
+        Ok(driven)
+    }
+
+    /// Drives the steps of one run, each agent's under `parent`. `called_off` is asked before each step.
+    pub(crate) fn drive_under<T>(
+        &self,
+        relay: &Relay,
         mut step: Step,
+        parent: &Span,
         mut at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
+        called_off: &CalledOff<'_>,
     ) -> Result<Driven<T>, RunError> {
         let conversation = step.run().conversation().to_owned();
-        let workflow = spans::workflow(&conversation, step.run().active());
-        let mut agent = spans::agent(&workflow, &conversation, step.run().active(), None);
+        let mut agent = spans::agent(parent, &conversation, step.run().active(), None);
         loop {
-            let seen = step.run().trail().hops().len();
+            if let Some(reason) = called_off() {
+                step = Step::Done(step.cancel(relay, reason, (self.clock)()));
+            }
+            let seen = Seen::of(step.run());
             step = match step {
-                Step::CallModel(call) => traced(relay, self.ask(relay, call, &agent), seen, &agent),
-                Step::CallTools(calls) => traced(relay, self.run_tools(relay, calls, &agent)?, seen, &agent),
+                Step::CallModel(call) => seen.traced(relay, self.ask(relay, call, &agent), &agent),
+                Step::CallTools(calls) => seen.traced(relay, self.run_tools(relay, calls, &agent)?, &agent),
+                Step::Delegate(delegation) => {
+                    let delegation = self.run_branches(relay, delegation, &agent, called_off)?;
+                    let joined = delegation.join(relay, (self.clock)());
+                    let step = joined.map_err(|_| RunError::Driver("a branch was left open".to_owned()))?;
+                    seen.traced(relay, step, &agent)
+                }
                 Step::HandOff(handoff) => {
                     let span = spans::handoff(&agent, relay, handoff.hop());
                     let handoff = match at_handoff(handoff) {
                         ControlFlow::Continue(handoff) => handoff,
                         ControlFlow::Break(taken_out) => {
-                            spans::record_taken_out(&workflow, &span);
+                            spans::record_taken_out(&span);
                             return Ok(Driven::TakenOut(taken_out));
                         }
                     };
@@ -123,15 +151,12 @@ impl<'m> Runner<'m> {
                     if let Some(hop) = step.run().trail().hops().iter().rev().find(|hop| hop.id == id) {
                         spans::record_hop(&span, &hop.outcome);
                         if hop.outcome.is_taken() {
-                            agent = spans::agent(&workflow, &conversation, step.run().active(), Some(&span));
+                            agent = spans::agent(parent, &conversation, step.run().active(), Some(&span));
                         }
                     }
                     step
                 }
-                Step::Done(done) => {
-                    spans::record_end(&workflow, done.end());
-                    return Ok(Driven::Done(done));
-                }
+                Step::Done(done) => return Ok(Driven::Done(done)),
             };
         }
     }
@@ -172,13 +197,30 @@ pub(crate) enum Driven<T> {
     TakenOut(T),
 }
 
-/// The step, after a span for each handoff that was refused on the way to it.
-fn traced(relay: &Relay, step: Step, seen: usize, agent: &Span) -> Step {
-    let new = step.run().trail().hops().iter().skip(seen);
-    for hop in new.filter(|hop| !hop.outcome.is_taken()) {
-        spans::record_hop(&spans::handoff(agent, relay, hop), &hop.outcome);
+/// How many hops and links a run had before a step.
+struct Seen {
+    hops: usize,
+    links: usize,
+}
+
+impl Seen {
+    fn of(run: &Run) -> Self {
+        Self { hops: run.trail().hops().len(), links: run.links().len() }
     }
-    step
+
+    /// The step, after a span for each handoff and each question that was refused on the way to it.
+    fn traced(self, relay: &Relay, step: Step, agent: &Span) -> Step {
+        for link in step.run().links().iter().skip(self.links) {
+            if let LinkOutcome::Refused { refusal } = &link.outcome {
+                spans::record_unasked(&spans::unasked(agent, link), refusal);
+            }
+        }
+        let new = step.run().trail().hops().iter().skip(self.hops);
+        for hop in new.filter(|hop| !hop.outcome.is_taken()) {
+            spans::record_hop(&spans::handoff(agent, relay, hop), &hop.outcome);
+        }
+        step
+    }
 }
 
 /// Milliseconds since 1970-01-01 UTC; 0 for a clock set before it.

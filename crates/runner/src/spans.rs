@@ -3,8 +3,10 @@
 //! The names follow OpenTelemetry's conventions for generative AI, which are still in development: they
 //! stand in this file and nowhere else, so that a change of them is a change here.
 
-use sommelier_handoff::{Hop, HopOutcome, Relay, RunEnd};
-use sommelier_protocol::{ModelRequest, ModelResponse, StopReason, ToolUse};
+use sommelier_handoff::{
+    Branch, DelegateRefusal, DelegateStatus, Done, Hop, HopOutcome, Link, Relay, RunEnd,
+};
+use sommelier_protocol::{ModelRequest, ModelResponse, StopReason, ToolName, ToolUse};
 use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
@@ -159,10 +161,96 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
     )
 }
 
-/// A handoff that was taken out of its relay: the receiver runs elsewhere, or not at all, and the run ends here.
-pub(crate) fn record_taken_out(workflow: &Span, handoff: &Span) {
+/// A handoff that was taken out of its relay: the receiver runs elsewhere, or not at all.
+pub(crate) fn record_taken_out(handoff: &Span) {
     handoff.record("outcome", "taken_out");
+}
+
+/// The end of a run whose handoff was taken out, on the root.
+pub(crate) fn record_handed_off(workflow: &Span) {
     workflow.record("end", "handed_off");
+}
+
+/// One question to a delegate. It holds the spans of the branch, and links the run that asked to the run that answers.
+pub(crate) fn delegate(asker: &Span, branch: &Branch) -> Span {
+    let target = branch.step().run().active();
+    let asked = Question {
+        from: branch.from(),
+        tool: branch.tool(),
+        call_id: branch.call_id(),
+        child: branch.path(),
+        package_bytes: branch.package().bytes(),
+    };
+    let span = asked.span(asker);
+    span.record("gen_ai.transfer.target.name", target.as_str());
+    span
+}
+
+/// A question that opened no branch.
+pub(crate) fn unasked(asker: &Span, link: &Link) -> Span {
+    let asked = Question {
+        from: &link.from,
+        tool: &link.tool,
+        call_id: &link.call_id,
+        child: &link.id,
+        package_bytes: link.package_bytes,
+    };
+    asked.span(asker)
+}
+
+struct Question<'a> {
+    from: &'a AgentName,
+    tool: &'a ToolName,
+    call_id: &'a str,
+    child: &'a str,
+    package_bytes: usize,
+}
+
+impl Question<'_> {
+    fn span(&self, asker: &Span) -> Span {
+        // The branch's id is the asker's conversation, and the message, model call and call in it.
+        let parent = self.child.rsplitn(4, '/').last().unwrap_or_default();
+        info_span!(
+            target: TARGET,
+            parent: asker,
+            "delegate",
+            otel.name = format!("execute_tool {}", self.tool),
+            otel.kind = "internal",
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = self.tool.as_str(),
+            gen_ai.tool.r#type = "function",
+            gen_ai.tool.call.id = clipped(self.call_id),
+            gen_ai.agent.name = self.from.as_str(),
+            gen_ai.transfer.mode = "return_to_caller",
+            gen_ai.transfer.target.name = Empty,
+            parent_run = parent,
+            child_run = self.child,
+            package_bytes = self.package_bytes as u64,
+            status = Empty,
+            steps_used = Empty,
+            end = Empty,
+            refusal = Empty,
+            error.r#type = Empty,
+        )
+    }
+}
+
+/// What came of a branch.
+pub(crate) fn record_branch(delegate: &Span, done: &Done) {
+    let result = done.result();
+    delegate.record("status", result.status.as_str());
+    delegate.record("steps_used", u64::from(result.steps_used));
+    delegate.record("end", done.end().as_str());
+    if result.status != DelegateStatus::Done {
+        delegate.record("error.type", done.end().as_str());
+    }
+}
+
+/// Why a question opened no branch.
+pub(crate) fn record_unasked(delegate: &Span, refusal: &DelegateRefusal) {
+    delegate.record("status", "refused");
+    delegate.record("refusal", refusal.code());
+    delegate.record("error.type", refusal.code());
 }
 
 /// What became of a handoff.

@@ -37,7 +37,7 @@
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{
     Asking, BlankText, Called, ContentBlock, Message, ModelRequest, ModelResponse, Owing, Reply, Resting,
-    StopReason, ToolChoice, ToolUse, Usage, Words,
+    Role, StopReason, ToolChoice, ToolUse, Usage, Words,
 };
 use std::borrow::Cow;
 
@@ -335,6 +335,11 @@ impl ToolCalls {
         }
     }
 
+    /// Ends the turn before the outputs are known: each call that waits for one is told `why`.
+    pub fn abandon(self, why: &str) -> Turn {
+        closed(self.progress, self.owing, self.plans, why)
+    }
+
     fn next(self, agent: &Definition) -> TurnStep {
         let Self { progress, owing, plans } = self;
         if plans.contains(&Plan::Run) {
@@ -352,19 +357,28 @@ fn answered(mut progress: Box<Progress>, owing: Owing, plans: Vec<Plan>, agent: 
     let print = fingerprint(&owing, &plans);
     progress.repeats = if print == progress.last { progress.repeats.saturating_add(1) } else { 1 };
     progress.last = print;
-    let asking = answer(owing, plans);
+    let asking = answer(owing, plans, UNANSWERED);
     if u32::from(progress.repeats) >= agent.limits().repeats {
         return rest(progress, Rest::Asking(asking), TurnEnd::NoProgress { why: Standstill::Repeating });
     }
     next(progress, asking, agent)
 }
 
-fn answer(owing: Owing, plans: Vec<Plan>) -> Asking {
+/// What a call is told that nothing has answered.
+const UNANSWERED: &str = "nothing answered this call";
+
+/// Answers all calls; those without an answer of their own are told `why`.
+fn answer(owing: Owing, plans: Vec<Plan>, why: &str) -> Asking {
     let mut plans = plans.into_iter();
     owing.answer_each(|call| match plans.next() {
         Some(Plan::Answered(output)) => output.into_result(call.id()),
-        _ => tool::not_run("nothing answered this call").into_result(call.id()),
+        _ => tool::not_run(why).into_result(call.id()),
     })
+}
+
+/// A turn that is closed with all its calls answered.
+fn closed(progress: Box<Progress>, owing: Owing, plans: Vec<Plan>, why: &str) -> Turn {
+    Turn { progress, rest: Rest::Asking(answer(owing, plans, why)), end: TurnEnd::Closed }
 }
 
 /// A number that tells whether two replies in a row made the same calls and got the same results.
@@ -443,13 +457,17 @@ impl Reserved {
         self.owing.bytes().saturating_sub(reply)
     }
 
-    /// Ends the turn with each reserved call answered as not run.
-    pub fn abandon(self) -> Turn {
-        Turn {
-            progress: self.progress,
-            rest: Rest::Asking(answer(self.owing, self.plans)),
-            end: TurnEnd::Closed,
+    /// Answers the call at `place` of the reply beforehand: [`calls`](Self::calls) has it no more. A place where no
+    /// reserved call waits is left as it is.
+    pub fn settle(&mut self, place: usize, output: ToolOutput) {
+        if let Some(plan @ Plan::Reserve) = self.plans.get_mut(place) {
+            *plan = Plan::Answered(output);
         }
+    }
+
+    /// Ends the turn; each reserved call that waits for an answer is told `why` it has none.
+    pub fn abandon(self, why: &str) -> Turn {
+        closed(self.progress, self.owing, self.plans, why)
     }
 
     /// Answers the calls, one output for each in their order, and goes on.
@@ -469,10 +487,7 @@ impl Reserved {
     /// [`Misuse`], which hands the step back, when the number of outputs is another.
     pub fn close(mut self, outputs: Vec<ToolOutput>) -> Result<Turn, Misuse<Self>> {
         match fill(&mut self.plans, &Plan::Reserve, outputs) {
-            Ok(()) => {
-                let rest = Rest::Asking(answer(self.owing, self.plans));
-                Ok(Turn { progress: self.progress, rest, end: TurnEnd::Closed })
-            }
+            Ok(()) => Ok(closed(self.progress, self.owing, self.plans, UNANSWERED)),
             Err(count) => Err(count.of(self)),
         }
     }
@@ -586,6 +601,13 @@ impl Turn {
             (TurnEnd::Answered, Rest::Resting(resting)) => Some(resting.last_words()),
             _ => None,
         }
+    }
+
+    /// The newest words of the model that are not blank: its answer, or what it said on the way to one.
+    pub fn last_words(&self) -> Option<String> {
+        let replies = self.messages().iter().rev().filter(|message| message.role == Role::Assistant);
+        let words = replies.map(|reply| reply.texts().collect::<Vec<_>>().join("\n"));
+        words.map(|words| words.trim().to_owned()).find(|words| !words.is_empty())
     }
 
     /// Why the turn came to rest.

@@ -4,41 +4,62 @@
 //! and what crossed cannot be proven without a key: somebody who can write the saved text can write another
 //! conversation, as long as all of it agrees.
 
-use sommelier_runtime::AgentName;
-use sommelier_runtime::turn::MOST_COUNTED;
+use sommelier_runtime::turn::{MOST_COUNTED, Reserved};
+use sommelier_runtime::{AgentName, Definition};
 use std::collections::BTreeSet;
 
-use super::{Done, Step, end_of};
+use super::delegation::{Branch, branch_id};
+use super::{Delegation, Done, Step, end_of};
 use crate::arbiter;
-use crate::{EntryPolicy, Guard, Hop, HopOutcome, Relay, Run, RunEnd};
+use crate::delegate::Deputy;
+use crate::{
+    DelegateResult, EntryPolicy, Guard, HandoffPackage, HopOutcome, Link, LinkOutcome, Relay, Run, RunEnd,
+};
+
+/// Where in the tree a run stands.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root,
+    Branch(&'a Deputy),
+}
 
 impl Step {
     /// What cannot be in a step that was made here.
     pub(crate) fn flaw(&self, relay: &Relay) -> Option<String> {
+        self.flaw_at(relay, Place::Root)
+    }
+
+    fn flaw_at(&self, relay: &Relay, place: Place<'_>) -> Option<String> {
+        if let Self::Done(done) = self {
+            return done.flaw_at(relay, place);
+        }
         let run = self.run();
-        if let Some(flaw) = run.flaw(relay) {
+        if let Some(flaw) = run.flaw(relay, place) {
             return Some(flaw);
         }
-        let is_at_rest = run.idle(run.active.as_str()).is_some();
-        match self {
-            Self::Done(_) if !is_at_rest => {
-                return Some("the run is done and its agent is not at rest".into());
-            }
-            Self::Done(_) => {}
-            _ if is_at_rest => return Some("the agent that has the turn is at rest".into()),
-            _ => {}
+        if run.idle(run.active.as_str()).is_some() {
+            return Some("the agent that has the turn is at rest".into());
         }
         if let Some(flaw) = self.flaw_of_turns(relay) {
             return Some(flaw.to_owned());
         }
+        let inner = match self {
+            Self::Delegate(step) => Some(&step.inner),
+            Self::HandOff(step) => Some(&step.inner),
+            _ => None,
+        };
+        if inner.is_some_and(|inner| !is_settled_by_links(relay, run, inner)) {
+            return Some("a plan does not fit its call".to_owned());
+        }
         match self {
+            Self::Delegate(step) => step.flaw(relay),
+            Self::HandOff(step) if asks_delegates(relay, run, &step.inner) => {
+                Some("a delegate was not asked before the handoff".to_owned())
+            }
             Self::HandOff(step)
                 if !arbiter::is_asked_for(relay, run, &step.inner, &step.outputs, &step.taken) =>
             {
                 Some("the handoff is not the one that its call asks for".to_owned())
-            }
-            Self::Done(done) if !done.has_its_end(relay) => {
-                Some("the run's end is not that of the turn".to_owned())
             }
             _ => None,
         }
@@ -51,23 +72,106 @@ impl Step {
         let (flaw, replies) = match self {
             Self::CallModel(step) => (step.inner.flaw(active), step.inner.replies()),
             Self::CallTools(step) => (step.inner.flaw(active), step.inner.replies()),
+            Self::Delegate(step) => (step.inner.flaw(active), step.inner.replies()),
             Self::HandOff(step) => (step.inner.flaw(active), step.inner.replies()),
             Self::Done(_) => (None, 0),
         };
-        let mut idle = run.idle.iter().filter_map(|(name, turn)| Some((relay.agent(name.as_str())?, turn)));
-        if let Some(flaw) = flaw.or_else(|| idle.find_map(|(agent, turn)| turn.flaw(agent))) {
-            return Some(flaw);
+        let is_over = matches!(self, Self::CallModel(_)) && run.left == 0;
+        let given = match self {
+            Self::Delegate(step) => step
+                .branches
+                .iter()
+                .fold(0, |given: u32, branch| given.saturating_add(branch.step.run().allowance)),
+            _ => 0,
+        };
+        flaw.or_else(|| run.flaw_of_rest(relay, replies, given))
+            .or(is_over.then_some("the counts do not add up"))
+    }
+}
+
+/// Whether each call that was answered beforehand is a delegate's, and on record.
+fn is_settled_by_links(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
+    let Some(agent) = relay.agent(run.active.as_str()) else { return false };
+    let is_linked = |id: &str| run.links().iter().any(|link| *link.id == *id);
+    inner.settled(agent).all(|(place, call)| {
+        relay.delegate(run.active.as_str(), call.name()).is_some() && is_linked(&branch_id(run, place))
+    })
+}
+
+/// Whether a call of a delegate waits for an answer.
+fn asks_delegates(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
+    let is_of_deputy = |name: &str| relay.delegate(run.active.as_str(), name).is_some();
+    inner.calls().any(|(_, call)| is_of_deputy(call.name()))
+}
+
+impl Delegation {
+    fn flaw(&self, relay: &Relay) -> Option<String> {
+        let asked = self.inner.calls().filter_map(|(place, call)| {
+            let tool = relay.delegate(self.run.active.as_str(), call.name()).is_some();
+            tool.then_some(place)
+        });
+        if self.branches.is_empty() || !asked.eq(self.branches.iter().map(|branch| branch.asked.place)) {
+            return Some("the branches are not those that the calls open".to_owned());
         }
-        let replies =
-            run.idle.iter().fold(u64::from(replies), |sum, (_, turn)| sum + u64::from(turn.replies()));
-        let spent = run.model_calls - run.model_calls_before;
-        let over = matches!(self, Self::CallModel(_)) && spent >= relay.max_model_calls();
-        let adds_up = replies == u64::from(run.model_calls) && spent <= relay.max_model_calls() && !over;
-        (!adds_up).then_some("the counts do not add up")
+        let agent = relay.agent(self.run.active.as_str())?;
+        self.branches.iter().find_map(|branch| self.flaw_of_branch(relay, agent, branch))
+    }
+
+    fn flaw_of_branch(&self, relay: &Relay, agent: &Definition, branch: &Branch) -> Option<String> {
+        let asked = &branch.asked;
+        let deputy = relay.deputies(&self.run.active).iter().find(|deputy| deputy.tool == asked.tool);
+        let call = self.inner.calls().find(|(place, _)| *place == asked.place).map(|(_, call)| call);
+        let (Some(deputy), Some(call)) = (deputy, call) else {
+            return Some("a branch has no call that opened it".to_owned());
+        };
+        let is_asked = asked.from == self.run.active
+            && call.name() == asked.tool.as_str()
+            && call.id() == &*asked.call_id
+            && *asked.id == *branch_id(&self.run, asked.place)
+            && deputy.question(call, agent.limits().input_bytes).as_ref() == Ok(&asked.package);
+        if !is_asked {
+            return Some("a branch is not the one that its call asks for".to_owned());
+        }
+        flaw_of_branch_run(deputy, &asked.id, branch.step.run())
+            .or_else(|| branch.step.flaw_at(&deputy.relay, Place::Branch(deputy)))
+    }
+}
+
+fn flaw_of_branch_run(deputy: &Deputy, id: &str, run: &Run) -> Option<String> {
+    let fits = run.conversation() == id && run.definition == deputy.relay.fingerprint();
+    (!fits).then(|| "a branch holds another run than its own".to_owned())
+}
+
+impl Link {
+    fn flaw(&self, relay: &Relay) -> Option<String> {
+        let deputy = relay.deputies(&self.from).iter().find(|deputy| deputy.tool == self.tool);
+        let Some(deputy) = deputy else { return Some("somebody was asked who is no delegate".to_owned()) };
+        if self.package_bytes != self.package.as_ref().map_or(0, HandoffPackage::bytes) {
+            return Some("the counts do not add up".to_owned());
+        }
+        let LinkOutcome::Returned { result, run: done, .. } = &self.outcome else { return None };
+        if self.package.is_none() || *result != DelegateResult::of(done) {
+            return Some("a finding is not that of its branch".to_owned());
+        }
+        flaw_of_branch_run(deputy, &self.id, done.run())
+            .or_else(|| done.flaw_at(&deputy.relay, Place::Branch(deputy)))
     }
 }
 
 impl Done {
+    fn flaw_at(&self, relay: &Relay, place: Place<'_>) -> Option<String> {
+        if let Some(flaw) = self.run.flaw(relay, place) {
+            return Some(flaw);
+        }
+        if self.turn().is_none() {
+            return Some("the run is done and its agent is not at rest".into());
+        }
+        if let Some(flaw) = self.run.flaw_of_rest(relay, 0, 0) {
+            return Some(flaw.to_owned());
+        }
+        (!self.has_its_end(relay)).then(|| "the run's end is not that of the turn".to_owned())
+    }
+
     /// Whether the end is one that follows from how the turn came to rest.
     fn has_its_end(&self, relay: &Relay) -> bool {
         use sommelier_runtime::TurnEnd;
@@ -77,8 +181,9 @@ impl Done {
             (TurnEnd::Closed, RunEnd::HandoffRefused { refusal }) => refusal.guard() != Guard::Cap,
             (TurnEnd::Closed, RunEnd::HopLimit { refusal }) => refusal.guard() == Guard::Cap,
             (TurnEnd::Closed, RunEnd::BudgetSpent { max_model_calls }) => {
-                *max_model_calls == relay.max_model_calls()
+                *max_model_calls == self.run.allowance && self.run.left == 0
             }
+            (TurnEnd::Closed, RunEnd::Cancelled { .. }) => true,
             (TurnEnd::Closed, end) => matches!(end, RunEnd::Failed { .. }),
             (_, end) => *end == end_of(relay, &self.run, turn),
         }
@@ -87,7 +192,7 @@ impl Done {
 
 impl Run {
     /// What cannot be in a run that steps made.
-    fn flaw(&self, relay: &Relay) -> Option<String> {
+    fn flaw(&self, relay: &Relay, place: Place<'_>) -> Option<String> {
         if let Some(unknown) = self.unknown_agent(relay) {
             return Some(format!("the relay has no agent {unknown}"));
         }
@@ -96,14 +201,52 @@ impl Run {
             return Some("an agent is at rest twice".to_owned());
         }
         let counted = [self.messages, self.model_calls, self.tool_calls];
+        let is_of_its_place = match place {
+            Place::Root => {
+                self.allowance == relay.max_model_calls()
+                    && self.user_words().is_some() == relay.wants_user_words()
+            }
+            Place::Branch(deputy) => {
+                (1..=deputy.max_model_calls).contains(&self.allowance)
+                    && self.user_words().is_none()
+                    && self.messages == 1
+                    && self.trail.hops().first().is_none_or(|hop| hop.from == deputy.entry)
+            }
+        };
         let adds_up = counted.iter().all(|count| *count <= MOST_COUNTED)
             && self.messages > 0
-            && self.model_calls_before <= self.model_calls
-            && self.user_words.is_some() == relay.wants_user_words();
+            && self.left <= self.allowance
+            && is_of_its_place;
         if !adds_up || !self.trail.adds_up() {
             return Some("the counts do not add up".to_owned());
         }
-        self.flaw_of_chain(relay, &names).map(str::to_owned)
+        self.flaw_of_chain(relay, &names).map(str::to_owned).or_else(|| self.flaw_of_links(relay))
+    }
+
+    fn flaw_of_links(&self, relay: &Relay) -> Option<String> {
+        let mut ids: BTreeSet<&str> = self.trail.hops().iter().map(|hop| &*hop.id).collect();
+        for link in self.links() {
+            let is_of_run = self.place_of(&link.id).is_some_and(|(message, reply)| {
+                message <= self.messages && (1..=self.model_calls).contains(&reply)
+            });
+            if !is_of_run || !ids.insert(&link.id) {
+                return Some("a delegation has an id that is not its own".to_owned());
+            }
+        }
+        self.links().iter().find_map(|link| link.flaw(relay))
+    }
+
+    /// What is wrong with an agent at rest, or with what all of them count. The turn that is out had `replies`, and
+    /// branches that are open were given `given` model calls.
+    fn flaw_of_rest(&self, relay: &Relay, replies: u32, given: u32) -> Option<&'static str> {
+        let mut idle = self.idle.iter().filter_map(|(name, turn)| Some((relay.agent(name.as_str())?, turn)));
+        let flaw = idle.find_map(|(agent, turn)| turn.flaw(agent));
+        let replies =
+            self.idle.iter().fold(u64::from(replies), |sum, (_, turn)| sum + u64::from(turn.replies()));
+        let taken = self.allowance.saturating_sub(self.left);
+        let adds_up =
+            replies == u64::from(self.model_calls) && taken <= self.cost().model_calls.saturating_add(given);
+        flaw.or((!adds_up).then_some("the counts do not add up"))
     }
 
     fn unknown_agent(&self, relay: &Relay) -> Option<&AgentName> {
@@ -123,7 +266,7 @@ impl Run {
         let heard =
             |from: u32, to: u32, holder| if returns && to > from { Some(relay.entry()) } else { holder };
         for (place, hop) in self.trail.hops().iter().enumerate() {
-            let Some((of_message, of_reply)) = self.place_of(hop) else {
+            let Some((of_message, of_reply)) = self.place_of(&hop.id) else {
                 return Some("a hop has an id that is not its own");
             };
             let is_since = place >= self.trail.before();
@@ -154,7 +297,7 @@ impl Run {
         held.insert(&self.active);
         // The first message may have been heard by any agent. It is the first hop's sender, if there is one in that
         // message, and the entry's turn came after it if the entry hears every message.
-        let first = self.trail.hops().first().and_then(|hop| self.place_of(hop));
+        let first = self.trail.hops().first().and_then(|hop| self.place_of(&hop.id));
         let is_known = !returns || self.messages == 1 || first.is_some_and(|(message, _)| message == 1);
         let strangers = idle.difference(&held).count();
         let missing = held.iter().filter(|name| ***name != self.active && !idle.contains(**name)).count();
@@ -162,9 +305,9 @@ impl Run {
         (!fits).then_some("the agents at rest are not those that gave the turn away")
     }
 
-    /// The message and the model call in which a hop was asked for, as its id says.
-    fn place_of(&self, hop: &Hop) -> Option<(u32, u32)> {
-        let rest = hop.id.strip_prefix(&*self.conversation)?.strip_prefix('/')?;
+    /// The message and the model call in which a hop or a delegation was asked for, as its id says.
+    fn place_of(&self, id: &str) -> Option<(u32, u32)> {
+        let rest = id.strip_prefix(&*self.conversation)?.strip_prefix('/')?;
         let mut parts = rest.split('/');
         let mut number = || parts.next()?.parse::<u32>().ok();
         let place = (number()?, number()?);

@@ -124,5 +124,6 @@ fn end_word(end: &RunEnd) -> &'static str {
         RunEnd::NoProgress { .. } => 8,
         RunEnd::Failed { .. } => 9,
         RunEnd::UnknownStop { .. } => 10,
+        RunEnd::Cancelled { .. } => unreachable!("no scenario calls a run off"),
     }]
 }

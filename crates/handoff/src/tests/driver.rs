@@ -127,6 +127,7 @@ impl Player<'_> {
                 calls.calls(),
                 &calls.scope(),
             )),
+            Step::Delegate(_) => unreachable!("no scenario has delegates"),
             Step::HandOff(_) => Answer::Take,
             Step::Done(_) => match self.moves.next()? {
                 Move::Hear(speech) => Answer::Hear(*speech),
@@ -140,11 +141,14 @@ impl Player<'_> {
 impl Player<'_> {
     fn check_step(&mut self, step: &Step) {
         assert_eq!(Counts::of(step.run()), self.ledger.counts, "the run counts what the driver counts");
+        let left = self.scenario.max_model_calls - self.ledger.spent;
+        assert_eq!(step.run().model_calls_left(), left, "what is left is what was not spent");
         self.check_guards_held(step.run());
         self.check_end_is_near();
         match step {
             Step::CallModel(call) => self.check_request(call),
             Step::CallTools(_) => {}
+            Step::Delegate(_) => {}
             Step::HandOff(handoff) => self.check_hop(handoff.hop(), handoff.messages()),
             Step::Done(done) => self.check_rest(done),
         }
@@ -434,7 +438,7 @@ impl Player<'_> {
         match step {
             Step::CallModel(call) => call.request(self.relay).messages.into_owned(),
             Step::HandOff(handoff) => handoff.messages().to_vec(),
-            Step::CallTools(_) => panic!("no agent begins with tools"),
+            Step::CallTools(_) | Step::Delegate(_) => panic!("no agent begins with calls"),
             Step::Done(done) => done.run().idle(agent).unwrap().messages().to_vec(),
         }
     }
@@ -469,6 +473,7 @@ fn assert_only_set_down(before: &Run, after: &Step) {
         trail: found.trail.clone(),
         model_calls: found.model_calls,
         tool_calls: found.tool_calls,
+        left: found.left,
         ..before.clone()
     };
     if let Step::Done(_) = after {

@@ -14,7 +14,7 @@ use sommelier_protocol::{
 };
 use sommelier_runtime::tool::{CallContext, Failure, dispatch};
 use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 tool_args! {
     /// What to look up.
@@ -144,6 +144,8 @@ pub(crate) struct Session<'a> {
     unused: Box<dyn Fn() -> Vec<(String, usize)> + 'a>,
     before_take: Option<Box<dyn FnMut(Step) -> Step + 'a>>,
     at_each_step: Option<Box<dyn FnMut(Step) -> Step + 'a>>,
+    /// Which of the open steps of a tree goes on; the first when not set.
+    pick: Option<Box<dyn FnMut(usize) -> usize + 'a>>,
     pub(crate) asked: Vec<Asked>,
     /// The tools that ran, in order, with the keys their calls got.
     pub(crate) ran: Vec<(String, String)>,
@@ -170,6 +172,7 @@ impl<'a> Session<'a> {
             unused: Box::new(Vec::new),
             before_take: None,
             at_each_step: None,
+            pick: None,
             asked: Vec::new(),
             ran: Vec::new(),
             saves: true,
@@ -194,6 +197,12 @@ impl<'a> Session<'a> {
 
     pub(crate) fn at_each_step(mut self, change: impl FnMut(Step) -> Step + 'a) -> Self {
         self.at_each_step = Some(Box::new(change));
+        self
+    }
+
+    /// Which of so many open steps goes on.
+    pub(crate) fn pick(mut self, pick: impl FnMut(usize) -> usize + 'a) -> Self {
+        self.pick = Some(Box::new(pick));
         self
     }
 
@@ -225,42 +234,51 @@ impl<'a> Session<'a> {
                 assert_eq!(loaded, step);
                 step = loaded;
             }
-            self.clock += 1;
-            step = match step {
-                Step::CallModel(call) => {
-                    let response = self.ask(call.request(self.relay));
-                    self.failed += usize::from(response.is_err());
-                    call.resume(self.relay, response, self.clock)
-                }
-                Step::CallTools(calls) => {
-                    let agent = calls.agent(self.relay).unwrap();
-                    let scope = calls.scope();
-                    let keys =
-                        calls.calls().map(|(n, call)| (call.name().to_owned(), format!("{scope}/{n}")));
-                    self.ran.extend(keys);
-                    let outputs = dispatch(agent, calls.calls(), &scope);
-                    calls.resume(self.relay, outputs, self.clock).unwrap()
-                }
-                Step::HandOff(handoff) => {
-                    let (package, before) = (handoff.package().clone(), handoff.run().trail().count());
-                    let changed = match &mut self.before_take {
-                        Some(change) => change(Step::HandOff(handoff)),
-                        None => Step::HandOff(handoff),
-                    };
-                    let Step::HandOff(handoff) = changed else { panic!("still a handoff") };
-                    let next = handoff.take(self.relay, self.clock);
-                    if next.run().trail().count() > before {
-                        self.crossed += package.bytes();
-                        self.hops += 1;
-                    }
-                    next
-                }
-                Step::Done(done) => {
-                    self.check(&done);
-                    self.done = Some(done);
-                    return self;
-                }
+            if let Step::Done(done) = step {
+                self.check(&done);
+                self.done = Some(done);
+                return self;
             }
+            let open = step.open();
+            let which = self.pick.as_mut().map_or(0, |pick| pick(open.len()));
+            let path = open[which].run().conversation().to_owned();
+            step = step.go_on_at(self.relay, &path, |relay, step| self.answer(relay, step)).unwrap();
+        }
+    }
+
+    /// The open step after its answer.
+    fn answer(&mut self, relay: &Relay, step: Step) -> Step {
+        self.clock += 1;
+        match step {
+            Step::CallModel(call) => {
+                let response = self.ask(call.request(relay));
+                self.failed += usize::from(response.is_err());
+                call.resume(relay, response, self.clock)
+            }
+            Step::CallTools(calls) => {
+                let agent = calls.agent(relay).unwrap();
+                let scope = calls.scope();
+                let keys = calls.calls().map(|(n, call)| (call.name().to_owned(), format!("{scope}/{n}")));
+                self.ran.extend(keys);
+                let outputs = dispatch(agent, calls.calls(), &scope);
+                calls.resume(relay, outputs, self.clock).unwrap()
+            }
+            Step::Delegate(delegation) => delegation.join(relay, self.clock).unwrap(),
+            Step::HandOff(handoff) => {
+                let (package, before) = (handoff.package().clone(), handoff.run().trail().count());
+                let changed = match &mut self.before_take {
+                    Some(change) => change(Step::HandOff(handoff)),
+                    None => Step::HandOff(handoff),
+                };
+                let Step::HandOff(handoff) = changed else { panic!("still a handoff") };
+                let next = handoff.take(relay, self.clock);
+                if next.run().trail().count() > before {
+                    self.crossed += package.bytes();
+                    self.hops += 1;
+                }
+                next
+            }
+            Step::Done(_) => panic!("a run that has ended is not open"),
         }
     }
 
@@ -283,14 +301,17 @@ impl<'a> Session<'a> {
     #[track_caller]
     fn check(&self, done: &Done) {
         let run = done.run();
-        let crossed: usize = run.trail().taken().map(|hop| hop.package_bytes).sum();
+        let runs = runs(run);
+        let hops: Vec<&Hop> = runs.iter().flat_map(|run| run.trail().taken()).collect();
+        let crossed: usize = hops.iter().map(|hop| hop.package_bytes).sum();
+        let calls = (run.cost().model_calls as usize, run.tool_calls_over_tree() as usize);
         assert_eq!(
-            (run.model_calls() as usize, run.tool_calls() as usize, run.trail().count() as usize, crossed),
-            (self.asked.len() - self.failed, self.ran.len(), self.hops, self.crossed),
+            (calls, hops.len(), crossed),
+            ((self.asked.len() - self.failed, self.ran.len()), self.hops, self.crossed),
             "model calls, tool runs, hops, bytes crossing"
         );
-        let agents: Vec<&str> = self.relay.agents().map(|agent| agent.name().as_str()).collect();
-        for turn in agents.iter().filter_map(|agent| run.idle(agent)) {
+        let agents: BTreeSet<&str> = self.asked.iter().map(|asked| asked.agent.as_str()).collect();
+        for turn in runs.iter().flat_map(|run| agents.iter().filter_map(|agent| run.idle(agent))) {
             let mut answers: BTreeMap<&str, usize> = BTreeMap::new();
             for call in turn.messages().iter().flat_map(Message::tool_uses) {
                 answers.insert(call.id(), 0);
@@ -373,6 +394,12 @@ impl<'a> Session<'a> {
             messages.iter().filter(|message| message.tool_results().next().is_some()).nth(n).unwrap();
         answers.content.blocks().iter().filter(|block| block.as_tool_result().is_some()).map(show).collect()
     }
+}
+
+/// A run and those of all its branches.
+pub(crate) fn runs(run: &Run) -> Vec<&Run> {
+    let branches = run.links().iter().filter_map(|link| link.run());
+    std::iter::once(run).chain(branches.flat_map(|done| runs(done.run()))).collect()
 }
 
 /// Messages as lines: `role: block | block`, a call as `name#id{input}`, a result as `id=words`, an error as

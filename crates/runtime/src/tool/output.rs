@@ -40,7 +40,7 @@ impl ToolOutput {
     }
 
     /// The output, or, when it is larger than `most` bytes, an error that names both sizes.
-    pub(crate) fn at_most(self, most: usize) -> Self {
+    pub fn at_most(self, most: usize) -> Self {
         if self.content.len() <= most {
             return self;
         }

@@ -45,7 +45,8 @@ fn flaw_of_plans<'a>(
     }
     let fits = |(place, (call, plan)): (usize, (&&ToolUse, &Plan))| match (due(agent, place, call), plan) {
         (Due::Run, Plan::Run) => !has_run,
-        (Due::Run, Plan::Answered(_)) if has_run => true,
+        // After the tools have run, the layer above may have settled some of its calls.
+        (Due::Run | Due::Reserve, Plan::Answered(_)) if has_run => true,
         (Due::Reserve, Plan::Reserve) | (Due::Answer, Plan::Answered(_)) => true,
         // A name that no tool can have stands as this one, whether or not a tool has it.
         (_, Plan::Answered(_)) => call.name() == UNREADABLE_NAME,
@@ -92,6 +93,15 @@ impl ToolCalls {
 }
 
 impl Reserved {
+    /// The reserved calls that were [settled](Self::settle), each with its place among the calls of the reply.
+    pub fn settled<'a>(&'a self, agent: &'a Definition) -> impl Iterator<Item = (usize, &'a ToolUse)> {
+        let calls = self.owing.calls().enumerate().zip(&self.plans);
+        let settled = calls.filter(|((place, call), plan)| {
+            due(agent, *place, call) == Due::Reserve && matches!(plan, Plan::Answered(_))
+        });
+        settled.map(|(call, _)| call).filter(|(_, call)| call.name() != UNREADABLE_NAME)
+    }
+
     /// What cannot be in a step of this agent that was made here.
     pub fn flaw(&self, agent: &Definition) -> Option<&'static str> {
         let flaw = self.progress.flaw(agent, self.owing.messages());

@@ -1,0 +1,181 @@
+//! What can be wrong with a relay's description.
+
+use sommelier_runtime::DefinitionError;
+use std::fmt;
+
+use crate::HANDOFF_TO_SPECIALIST;
+
+/// What is wrong with a relay's description: its author's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// An agent is not well formed.
+    #[error(transparent)]
+    Agent(DefinitionError),
+    /// An agent has a tool of its own under the name of the handoff, which no function stands behind.
+    #[error("{agent} has a tool of its own named {HANDOFF_TO_SPECIALIST:?}, the name of the handoff")]
+    ReservedTool {
+        /// The agent.
+        agent: String,
+    },
+    /// Two agents have one name.
+    #[error("two agents are named {name:?}; names must differ")]
+    DuplicateAgent {
+        /// The name.
+        name: String,
+    },
+    /// No agent hears the user first.
+    #[error("the relay has no entry")]
+    NoEntry,
+    /// The entry is not there.
+    #[error("the entry {name:?} is no agent of the relay")]
+    UnknownEntry {
+        /// The name.
+        name: String,
+    },
+    /// A route from an agent to itself.
+    #[error("the route {agent} -> {agent} leads back to its own agent")]
+    SelfRoute {
+        /// The agent.
+        agent: String,
+    },
+    /// A route that is there twice.
+    #[error("the route {from} -> {to} is there twice")]
+    DuplicateRoute {
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+    },
+    /// A route whose one end is not there.
+    #[error("the route {from} -> {to} {} at an agent that is not there", if missing == from { "begins" } else { "ends" })]
+    RouteToNowhere {
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+        /// The one that is not there.
+        missing: String,
+    },
+    /// An agent that no route reaches from an entry.
+    #[error("no route from an entry reaches {agent}")]
+    Unreachable {
+        /// The agent.
+        agent: String,
+    },
+    /// A receiver that lacks a tool which a route requires.
+    #[error("the route {from} -> {to} requires the tool {tool:?}, which {to} does not have")]
+    MissingTool {
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+        /// The tool.
+        tool: String,
+    },
+    /// A delegate of an agent that is not there.
+    #[error("the delegate {tool} is for {asker}, which is not there")]
+    DelegateOfNobody {
+        /// The agent that was to ask.
+        asker: String,
+        /// The delegate's tool.
+        tool: String,
+    },
+    /// The agent behind a delegate is not well formed.
+    #[error("the delegate {tool} of {asker}: {errors}")]
+    Delegate {
+        /// The agent that asks.
+        asker: String,
+        /// The delegate's tool.
+        tool: String,
+        /// What is wrong.
+        errors: BuildErrors,
+    },
+    /// A team that has no agent of the name by which it is to be entered.
+    #[error("the delegate {tool} of {asker} is to begin at {entry}, which its team does not have")]
+    DelegateEntry {
+        /// The agent that asks.
+        asker: String,
+        /// The delegate's tool.
+        tool: String,
+        /// The name.
+        entry: String,
+    },
+    /// A delegate that waits for one that is not there.
+    #[error("the delegate {tool} of {asker} waits for {after}, which {asker} does not have")]
+    AfterNothing {
+        /// The agent that asks.
+        asker: String,
+        /// The delegate's tool.
+        tool: String,
+        /// The tool that it waits for.
+        after: String,
+    },
+    /// A delegate that waits for itself, or for one that waits for it.
+    #[error("the delegate {tool} of {asker} waits for itself")]
+    AfterItself {
+        /// The agent that asks.
+        asker: String,
+        /// The delegate's tool.
+        tool: String,
+    },
+    /// A delegate that may make no model call.
+    #[error("the delegate {tool} of {asker} is given 0 model calls; it needs 1 at least")]
+    NoAllowance {
+        /// The agent that asks.
+        asker: String,
+        /// The delegate's tool.
+        tool: String,
+    },
+    /// Delegates of delegates, deeper than was allowed.
+    #[error("delegates are nested {depth} deep, at most {most}; `max_depth` sets it")]
+    TooDeep {
+        /// The depth found.
+        depth: u32,
+        /// The most.
+        most: u32,
+    },
+    /// A cap that is higher than the package law.
+    #[error("the policy of the route {from} -> {to} is beyond the package law: {cap}")]
+    BeyondLaw {
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+        /// The cap, its value, and the law.
+        cap: String,
+    },
+}
+
+impl BuildError {
+    pub(crate) fn rank(&self) -> u8 {
+        match self {
+            Self::Agent(_) | Self::ReservedTool { .. } => 0,
+            Self::DuplicateAgent { .. } => 1,
+            Self::NoEntry | Self::UnknownEntry { .. } => 2,
+            Self::SelfRoute { .. } | Self::DuplicateRoute { .. } | Self::RouteToNowhere { .. } => 3,
+            Self::Unreachable { .. } => 4,
+            Self::MissingTool { .. } => 5,
+            Self::BeyondLaw { .. } => 6,
+            Self::DelegateOfNobody { .. }
+            | Self::Delegate { .. }
+            | Self::DelegateEntry { .. }
+            | Self::AfterNothing { .. }
+            | Self::AfterItself { .. }
+            | Self::NoAllowance { .. }
+            | Self::TooDeep { .. } => 7,
+        }
+    }
+}
+
+/// All that is wrong with a relay's description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildErrors(pub Vec<BuildError>);
+
+impl fmt::Display for BuildErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&texts.join("; "))
+    }
+}
+
+impl std::error::Error for BuildErrors {}

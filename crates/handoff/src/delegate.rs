@@ -1,0 +1,281 @@
+//! An agent, or a team of them, that another agent asks while it keeps its own turn.
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::{ToolName, ToolUse};
+use sommelier_runtime::{Agent, AgentName, DefinitionError, ToolOutput};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST};
+use crate::refusal::first;
+use crate::{BuildError, HandoffPackage, PackageError, PackagePolicy, Relay};
+
+/// Model calls that a delegate may make for one question when nothing else is said.
+pub const DELEGATE_MODEL_CALLS: u32 = 4;
+
+/// A delegate as its author writes it down; [`Relay`] checks it.
+///
+/// To the agent that asks it is a tool with one argument that must be there, `question`, and one that may be, `context`.
+/// A call opens a run of its own, a branch: nothing of the asker's conversation is in it, and nothing of the branch's
+/// conversation comes back but a [finding](crate::DelegateResult). The asker keeps the turn.
+///
+/// ```
+/// use sommelier_handoff::{Agent, Delegate, Relay};
+///
+/// let relay = Relay::builder()
+///     .agent(Agent::new("supervisor", "You ask the desks and put their findings together."))
+///     .delegate("supervisor", Delegate::new("ask_billing", Agent::new("billing", "You know the invoices.")))
+///     .delegate("supervisor", Delegate::new("ask_shipping", Agent::new("shipping", "You know the parcels.")))
+///     .entry("supervisor")
+///     .build()?;
+/// let tools = relay.agent("supervisor").unwrap().definitions().iter().map(|tool| tool.name.as_str());
+/// assert_eq!(tools.collect::<Vec<_>>(), ["ask_billing", "ask_shipping"]);
+/// # Ok::<(), sommelier_handoff::BuildErrors>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Delegate {
+    tool: String,
+    purpose: String,
+    team: Team,
+    max_model_calls: u32,
+    after: Vec<String>,
+    policy: PackagePolicy,
+}
+
+#[derive(Clone, Debug)]
+enum Team {
+    One(Box<Agent>),
+    Many { relay: Arc<Relay>, entry: Option<String> },
+}
+
+impl Delegate {
+    /// One agent, asked by calls of `tool`. What it is for is the agent's own [purpose](Agent::purpose).
+    pub fn new(tool: impl Into<String>, agent: Agent) -> Self {
+        let purpose = agent.purpose_text().to_owned();
+        Self::of(tool.into(), purpose, Team::One(Box::new(agent)))
+    }
+
+    /// A team, asked by calls of `tool`: its agents may hand over to each other, and have delegates of their own.
+    pub fn team(tool: impl Into<String>, relay: impl Into<Arc<Relay>>) -> Self {
+        Self::of(tool.into(), String::new(), Team::Many { relay: relay.into(), entry: None })
+    }
+
+    fn of(tool: String, purpose: String, team: Team) -> Self {
+        let policy = PackagePolicy::default();
+        Self { tool, purpose, team, max_model_calls: DELEGATE_MODEL_CALLS, after: Vec::new(), policy }
+    }
+
+    /// What it is for, in one line: the agent that asks is told.
+    pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
+        self.purpose = purpose.into();
+        self
+    }
+
+    /// The agent of a team that is asked, when it is another than the team's entry.
+    pub fn at(mut self, agent: impl Into<String>) -> Self {
+        if let Team::Many { entry, .. } = &mut self.team {
+            *entry = Some(agent.into());
+        }
+        self
+    }
+
+    /// The most model calls for one question, over the whole branch; [`DELEGATE_MODEL_CALLS`] when not set.
+    pub fn max_model_calls(mut self, most: u32) -> Self {
+        self.max_model_calls = most;
+        self
+    }
+
+    /// Names another delegate of the same agent whose finding this one's question needs: a call of both in one reply is
+    /// refused for this one.
+    pub fn after(mut self, tool: impl Into<String>) -> Self {
+        self.after.push(tool.into());
+        self
+    }
+
+    /// What a question and its context may be like; [minimal](PackagePolicy::minimal) when not set.
+    pub fn policy(mut self, policy: PackagePolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+}
+
+/// A delegate that has been checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Deputy {
+    pub(crate) tool: ToolName,
+    purpose: String,
+    pub(crate) relay: Arc<Relay>,
+    pub(crate) entry: AgentName,
+    pub(crate) max_model_calls: u32,
+    /// All that must have been asked before, those included that the named ones wait for themselves.
+    after: BTreeSet<ToolName>,
+    policy: PackagePolicy,
+}
+
+impl Deputy {
+    pub(crate) fn definition(&self) -> sommelier_protocol::ToolDefinition {
+        let after: Vec<&str> = self.after.iter().map(ToolName::as_str).collect();
+        pseudo_tool::question(self.tool.clone(), &self.purpose, &after)
+    }
+
+    /// What a saved run depends on.
+    pub(crate) fn print(&self) -> impl Serialize + '_ {
+        let told = (&self.tool, &self.purpose, &self.after, &self.policy);
+        (told, self.relay.fingerprint(), &self.entry, self.max_model_calls)
+    }
+
+    /// The question of a call as a package; `most` are the bytes of arguments that a call of the asker may bring.
+    pub(crate) fn question(&self, call: &ToolUse, most: usize) -> Result<HandoffPackage, Vec<PackageError>> {
+        let package = pseudo_tool::read_question(call, most)?;
+        let errors: Vec<_> = self.policy.check(&package).into_iter().map(PackageError::of_question).collect();
+        if errors.is_empty() { Ok(package) } else { Err(errors) }
+    }
+
+    /// The first of `asked` in the same reply that this one has to wait for.
+    pub(crate) fn waits_for<'a>(&self, asked: &[&'a str]) -> Option<&'a str> {
+        asked.iter().copied().find(|tool| self.after.contains(*tool))
+    }
+}
+
+/// Checks the delegates of a relay. `names` are its agents.
+pub(crate) fn deputies(
+    delegates: &[(String, Delegate)],
+    names: &BTreeSet<&str>,
+    errors: &mut Vec<BuildError>,
+) -> BTreeMap<String, Vec<Deputy>> {
+    let mut deputies: BTreeMap<String, Vec<Deputy>> = BTreeMap::new();
+    for (asker, delegate) in delegates {
+        let told = || (asker.clone(), delegate.tool.clone());
+        if !names.contains(asker.as_str()) {
+            let (asker, tool) = told();
+            errors.push(BuildError::DelegateOfNobody { asker, tool });
+        }
+        if delegate.tool == HANDOFF_TO_SPECIALIST {
+            errors.push(BuildError::ReservedTool { agent: asker.clone() });
+        }
+        if delegate.max_model_calls == 0 {
+            let (asker, tool) = told();
+            errors.push(BuildError::NoAllowance { asker, tool });
+        }
+        for cap in delegate.policy.beyond_law() {
+            errors.push(BuildError::BeyondLaw { from: asker.clone(), to: delegate.tool.clone(), cap });
+        }
+        match check(asker, delegate, delegates) {
+            Ok(deputy) => deputies.entry(asker.clone()).or_default().push(deputy),
+            Err(error) => errors.push(error),
+        }
+    }
+    deputies
+}
+
+fn check(asker: &str, delegate: &Delegate, all: &[(String, Delegate)]) -> Result<Deputy, BuildError> {
+    let tool = ToolName::new(delegate.tool.as_str());
+    let tool = tool.map_err(|error| BuildError::Agent(DefinitionError::Name(error)))?;
+    let of = || (asker.to_owned(), delegate.tool.clone());
+    let (relay, entry) = match &delegate.team {
+        Team::One(agent) => {
+            let relay = Relay::builder().entry(agent.name()).agent((**agent).clone()).build();
+            let relay = relay.map_err(|errors| {
+                let (asker, tool) = of();
+                BuildError::Delegate { asker, tool, errors }
+            })?;
+            let entry = relay.entry().clone();
+            (Arc::new(relay), entry)
+        }
+        Team::Many { relay, entry } => {
+            let wanted = entry.as_deref().unwrap_or_else(|| relay.entry().as_str());
+            let Some(agent) = relay.agent(wanted) else {
+                let (asker, tool) = of();
+                return Err(BuildError::DelegateEntry { asker, tool, entry: wanted.to_owned() });
+            };
+            (Arc::clone(relay), agent.name().clone())
+        }
+    };
+    let after = all_before(asker, delegate, all)?;
+    let Delegate { purpose, max_model_calls, policy, .. } = delegate.clone();
+    Ok(Deputy { tool, purpose, relay, entry, max_model_calls, after, policy })
+}
+
+/// All delegates of `asker` that must have been asked before this one.
+fn all_before(
+    asker: &str,
+    delegate: &Delegate,
+    all: &[(String, Delegate)],
+) -> Result<BTreeSet<ToolName>, BuildError> {
+    let sibling = |tool: &str| all.iter().find(|(other, sibling)| other == asker && sibling.tool == tool);
+    let mut before = BTreeSet::new();
+    let mut open: Vec<&str> = delegate.after.iter().map(String::as_str).collect();
+    while let Some(tool) = open.pop() {
+        let (asker, waiting) = (asker.to_owned(), delegate.tool.clone());
+        let Some((_, first)) = sibling(tool) else {
+            return Err(BuildError::AfterNothing { asker, tool: waiting, after: tool.to_owned() });
+        };
+        if tool == delegate.tool {
+            return Err(BuildError::AfterItself { asker, tool: waiting });
+        }
+        if let Ok(name) = ToolName::new(tool)
+            && before.insert(name)
+        {
+            open.extend(first.after.iter().map(String::as_str));
+        }
+    }
+    Ok(before)
+}
+
+/// Why a delegate is not asked. The asker's model is told, and goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum DelegateRefusal {
+    /// The question or its context is not valid.
+    #[error("the question is not valid: {}", first(errors))]
+    InvalidQuestion {
+        /// What is wrong with it: never empty.
+        errors: Vec<PackageError>,
+    },
+    /// The question needs the finding of another delegate that the same reply asks.
+    #[error("{tool} waits for the finding of {after}, which this reply asks too; ask it when that is there")]
+    NotYet {
+        /// The delegate that has to wait.
+        tool: ToolName,
+        /// The one it waits for.
+        after: ToolName,
+    },
+    /// No model calls are left for a branch.
+    #[error("no model calls are left for {tool}: {left} of {allowance}, and one is kept for the answer")]
+    BudgetSpent {
+        /// The delegate.
+        tool: ToolName,
+        /// Model calls that are left.
+        left: u32,
+        /// Model calls that the run was given.
+        allowance: u32,
+    },
+    /// The delegate is switched off.
+    #[error("{tool} is switched off for now")]
+    SwitchedOff {
+        /// The delegate.
+        tool: ToolName,
+    },
+}
+
+impl DelegateRefusal {
+    /// The refusal in a word, for models and spans.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidQuestion { .. } => "invalid_question",
+            Self::NotYet { .. } => "not_yet",
+            Self::BudgetSpent { .. } => "budget_spent",
+            Self::SwitchedOff { .. } => "tool_switched_off",
+        }
+    }
+
+    /// What the asker's model is told.
+    pub(crate) fn told(&self) -> ToolOutput {
+        #[derive(Serialize)]
+        struct Told {
+            error: &'static str,
+            detail: String,
+        }
+        let told = Told { error: self.code(), detail: self.to_string() };
+        ToolOutput::error(self.code(), serde_json::to_string(&told).unwrap_or_default())
+    }
+}

@@ -1,0 +1,155 @@
+//! The record of delegations: who asked whom, and what came of it.
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::ToolName;
+use sommelier_runtime::{AgentName, ToolOutput, Turn};
+
+use crate::{DelegateRefusal, Done, HandoffPackage, Millis, RunEnd};
+
+/// One delegation, from the agent that asked to the branch that answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The id of the branch, the same whenever this step is repeated: conversation, message, model call, call. It is
+    /// the name of the branch's own conversation, so what happens in the branch has ids that begin with it.
+    pub id: Box<str>,
+    /// The agent that asked.
+    pub from: AgentName,
+    /// The tool by which it asked.
+    pub tool: ToolName,
+    /// The id of its call.
+    pub call_id: Box<str>,
+    /// When it asked.
+    pub at: Millis,
+    /// The question and its context, when they could be read.
+    pub package: Option<HandoffPackage>,
+    /// Bytes of the package as compact JSON; 0 when it could not be read.
+    pub package_bytes: usize,
+    /// What came of it.
+    pub outcome: LinkOutcome,
+}
+
+/// What came of a delegation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum LinkOutcome {
+    /// The branch has ended.
+    Returned {
+        /// When.
+        at: Millis,
+        /// What the asker was told.
+        result: DelegateResult,
+        /// The branch's run with everything in it. The asker has seen none of it.
+        run: Box<Done>,
+    },
+    /// No branch was opened.
+    Refused {
+        /// Why.
+        refusal: DelegateRefusal,
+    },
+}
+
+impl Link {
+    /// What the asker was told, when the branch has ended.
+    pub fn result(&self) -> Option<&DelegateResult> {
+        match &self.outcome {
+            LinkOutcome::Returned { result, .. } => Some(result),
+            LinkOutcome::Refused { .. } => None,
+        }
+    }
+
+    /// The branch's run, when there was one.
+    pub fn run(&self) -> Option<&Done> {
+        match &self.outcome {
+            LinkOutcome::Returned { run, .. } => Some(run),
+            LinkOutcome::Refused { .. } => None,
+        }
+    }
+}
+
+/// How far a delegate came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelegateStatus {
+    /// It answered.
+    Done,
+    /// It was stopped by a limit and had said something until then.
+    Partial,
+    /// There is nothing from it.
+    Failed,
+}
+
+impl DelegateStatus {
+    /// The status in a word, for spans and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What the agent that asked is told: all that comes back from a branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelegateResult {
+    /// How far it came.
+    pub status: DelegateStatus,
+    /// What it says; `None` when there is nothing.
+    pub finding: Option<Box<str>>,
+    /// Why it is not done; `None` when it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Box<str>>,
+    /// Model calls of the branch, those of its own delegates included.
+    pub steps_used: u32,
+}
+
+impl DelegateResult {
+    /// What a branch that ended like this comes to.
+    pub(crate) fn of(done: &Done) -> Self {
+        let steps_used = done.run().cost().model_calls;
+        let (status, finding) = match done.end() {
+            RunEnd::Answered => (DelegateStatus::Done, done.answer()),
+            // What was said on the way is not the answer, and better than nothing.
+            RunEnd::Unresolved
+            | RunEnd::TurnLimit { .. }
+            | RunEnd::BudgetSpent { .. }
+            | RunEnd::HopLimit { .. }
+            | RunEnd::Truncated { .. } => match done.turn().and_then(Turn::last_words) {
+                Some(words) => (DelegateStatus::Partial, Some(words)),
+                None => (DelegateStatus::Failed, None),
+            },
+            _ => (DelegateStatus::Failed, None),
+        };
+        let reason = (status != DelegateStatus::Done).then(|| done.end().to_string().into());
+        Self { status, finding: finding.map(Into::into), reason, steps_used }
+    }
+
+    pub(crate) fn output(&self) -> ToolOutput {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        match self.status {
+            DelegateStatus::Done | DelegateStatus::Partial => ToolOutput::ok(text),
+            DelegateStatus::Failed => ToolOutput::error("delegate_failed", text),
+        }
+    }
+}
+
+/// What was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// Model calls that brought a reply.
+    pub model_calls: u32,
+    /// Tokens read, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+}
+
+impl Cost {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.model_calls = self.model_calls.saturating_add(other.model_calls);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+    }
+}

@@ -1,0 +1,385 @@
+//! Delegates that are asked: the turn stays where it is, and each question has a run of its own, a branch.
+//!
+//! ```text
+//!                      ┌─▶ branch: CallModel ... Done ─┐
+//!   Reserved ─open─▶ Delegate                          ├─join─▶ HandOff, CallModel ...
+//!                      └─▶ branch: CallModel ... Done ─┘
+//! ```
+//!
+//! Branches share nothing. Each is given its model calls when it is opened, and what it leaves over comes back at the
+//! join. So it does not matter which of them goes on first: any order of their steps that keeps the order within each
+//! branch leads to the same tree.
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::{ToolName, ToolUse, Words};
+use sommelier_runtime::turn::Reserved;
+use sommelier_runtime::{AgentName, derived_id};
+
+use super::{Done, Step, activate, arbitrate};
+#[cfg(test)]
+use crate::planted::{self, Bug};
+use crate::{
+    DelegateRefusal, DelegateResult, DelegateStatus, HandoffPackage, Link, LinkOutcome, Millis, Relay, Run,
+};
+
+/// What a branch of an open reply is told that another branch of it made pointless.
+pub const CALLED_OFF: &str = "called off, since another branch failed";
+
+/// Delegates have been asked, and their branches go on side by side. The agent that asked keeps the turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delegation {
+    pub(super) run: Box<Run>,
+    pub(super) inner: Reserved,
+    pub(super) branches: Vec<Branch>,
+}
+
+/// One question and the run that answers it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Branch {
+    pub(super) asked: Asked,
+    pub(super) step: Step,
+}
+
+/// What was asked, and by whom.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    pub(super) id: Box<str>,
+    pub(super) from: AgentName,
+    pub(super) tool: ToolName,
+    /// The place of the call among the calls of its reply.
+    pub(super) place: usize,
+    pub(super) call_id: Box<str>,
+    pub(super) at: Millis,
+    pub(super) package: HandoffPackage,
+}
+
+impl Branch {
+    /// The branch's name in the tree, which is the name of its conversation too: the conversation that asked, and the
+    /// message, model call and call in it.
+    pub fn path(&self) -> &str {
+        &self.asked.id
+    }
+
+    /// The agent that asked.
+    pub fn from(&self) -> &AgentName {
+        &self.asked.from
+    }
+
+    /// The tool by which it asked.
+    pub fn tool(&self) -> &ToolName {
+        &self.asked.tool
+    }
+
+    /// The id of the asker's call.
+    pub fn call_id(&self) -> &str {
+        &self.asked.call_id
+    }
+
+    /// What was asked.
+    pub fn package(&self) -> &HandoffPackage {
+        &self.asked.package
+    }
+
+    /// The relay that the branch runs in; `None` when `relay` is not the one of the run that asked.
+    pub fn relay<'a>(&self, relay: &'a Relay) -> Option<&'a Relay> {
+        relay.delegate(self.asked.from.as_str(), self.asked.tool.as_str())
+    }
+
+    /// Where the branch stands.
+    pub fn step(&self) -> &Step {
+        &self.step
+    }
+
+    /// What came of it, once it has ended.
+    pub fn done(&self) -> Option<&Done> {
+        match &self.step {
+            Step::Done(done) => Some(done),
+            _ => None,
+        }
+    }
+
+    /// Whether it has ended with nothing.
+    pub fn has_failed(&self) -> bool {
+        self.done().is_some_and(|done| DelegateResult::of(done).status == DelegateStatus::Failed)
+    }
+
+    /// The branch after `go_on` has brought its step further.
+    ///
+    /// # Errors
+    /// Those of `go_on`.
+    pub fn try_map<E>(self, go_on: impl FnOnce(Step) -> Result<Step, E>) -> Result<Self, E> {
+        Ok(Self { asked: self.asked, step: go_on(self.step)? })
+    }
+}
+
+/// A delegation without its branches, which are with a driver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joint {
+    run: Box<Run>,
+    inner: Reserved,
+    paths: Vec<Box<str>>,
+}
+
+impl Delegation {
+    /// The run's state; the agent that asked is active.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The branches, in the order of the calls.
+    pub fn branches(&self) -> &[Branch] {
+        &self.branches
+    }
+
+    /// Whether every branch has ended.
+    pub fn is_over(&self) -> bool {
+        self.branches.iter().all(|branch| branch.done().is_some())
+    }
+
+    /// Takes the branches out, so that each can be brought further by a thread or a task of its own.
+    pub fn split(self) -> (Joint, Vec<Branch>) {
+        let paths = self.branches.iter().map(|branch| branch.asked.id.clone()).collect();
+        (Joint { run: self.run, inner: self.inner, paths }, self.branches)
+    }
+
+    /// Goes on with the findings: the asker's model is told them, or takes the handoff that stood beside its questions.
+    ///
+    /// # Errors
+    /// The delegation is handed back when a branch has not ended.
+    pub fn join(self, relay: &Relay, at: Millis) -> Result<Step, Box<Self>> {
+        if !self.is_over() {
+            return Err(Box::new(self));
+        }
+        let Self { mut run, mut inner, branches } = self;
+        settle(relay, &mut run, &mut inner, branches, at);
+        Ok(arbitrate(relay, run, inner, at))
+    }
+
+    /// Calls off what is under way, branches included; what they have found so far is kept.
+    pub(super) fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> (Box<Run>, Reserved) {
+        let Self { mut run, mut inner, branches } = self;
+        let called_off = branches.into_iter().map(|branch| {
+            let inside = branch.relay(relay).unwrap_or(relay);
+            Branch { asked: branch.asked, step: Step::Done(branch.step.cancel(inside, reason, at)) }
+        });
+        let called_off = called_off.collect();
+        settle(relay, &mut run, &mut inner, called_off, at);
+        (run, inner)
+    }
+}
+
+impl Joint {
+    /// Puts the branches back, in whichever order they come.
+    ///
+    /// # Errors
+    /// [`Unfit`] when they are not those that were taken out.
+    pub fn put_back(self, mut branches: Vec<Branch>) -> Result<Delegation, Unfit> {
+        branches.sort_by_key(|branch| branch.asked.place);
+        let fits = branches.len() == self.paths.len()
+            && branches.iter().zip(&self.paths).all(|(branch, path)| {
+                branch.asked.id == *path && branch.step.run().conversation() == &**path
+            });
+        if !fits {
+            let found = branches.iter().map(|branch| branch.path().to_owned()).collect();
+            let expected = self.paths.iter().map(ToString::to_string).collect();
+            return Err(Unfit { expected, found, joint: Box::new(self), branches });
+        }
+        Ok(Delegation { run: self.run, inner: self.inner, branches })
+    }
+}
+
+/// Branches that are not those of a delegation: the driver's fault. All of it is handed back.
+#[derive(Debug, thiserror::Error)]
+#[error("the branches {expected:?} were taken out, {found:?} came back")]
+pub struct Unfit {
+    /// The paths of the branches that were taken out.
+    pub expected: Vec<String>,
+    /// Those of the branches that came.
+    pub found: Vec<String>,
+    /// The delegation without its branches.
+    pub joint: Box<Joint>,
+    /// The branches that came.
+    pub branches: Vec<Branch>,
+}
+
+/// A reply has calls of reserved tools: those of delegates open branches, and handoffs are ruled on after them.
+pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Millis) -> Step {
+    let deputies = relay.deputies(&run.active);
+    let limits = relay.agent(run.active.as_str()).map(|agent| *agent.limits());
+    let (Some(limits), false) = (limits, deputies.is_empty()) else {
+        return arbitrate(relay, run, inner, at);
+    };
+    let of_deputy = |(place, call): (usize, &ToolUse)| {
+        let deputy = deputies.iter().find(|deputy| deputy.tool.as_str() == call.name())?;
+        Some((place, call.clone(), deputy))
+    };
+    let calls: Vec<_> = inner.calls().filter_map(of_deputy).collect();
+    let asked: Vec<&str> = calls.iter().map(|(_, call, _)| call.name()).collect();
+    let judged: Vec<_> = calls
+        .iter()
+        .map(|(_, call, deputy)| {
+            let package = deputy
+                .question(call, limits.input_bytes)
+                .map_err(|errors| DelegateRefusal::InvalidQuestion { errors });
+            let verdict = match (&package, deputy.waits_for(&asked)) {
+                (Err(refusal), _) => Err(refusal.clone()),
+                _ if run.is_switched_off(&run.active, call.name()) => {
+                    Err(DelegateRefusal::SwitchedOff { tool: deputy.tool.clone() })
+                }
+                (Ok(_), Some(after)) => Err(not_yet(deputies, &deputy.tool, after)),
+                (Ok(_), None) => Ok(()),
+            };
+            (package.ok(), verdict)
+        })
+        .collect();
+    let mut shares = Shares::new(&run, judged.iter().filter(|(_, verdict)| verdict.is_ok()).count());
+    let mut branches = Vec::new();
+    for ((place, call, deputy), (package, verdict)) in calls.iter().zip(judged) {
+        let id: Box<str> = branch_id(&run, *place).into();
+        let granted = verdict.and_then(|()| {
+            shares.take(deputy.max_model_calls).ok_or_else(|| DelegateRefusal::BudgetSpent {
+                tool: deputy.tool.clone(),
+                left: run.left,
+                allowance: run.allowance,
+            })
+        });
+        match (granted, package) {
+            (Ok(allowance), Some(package)) => {
+                #[cfg(test)]
+                let package = planted::instead(Bug::BranchHearsAsker, package.clone(), || {
+                    let heard = inner.messages().iter().flat_map(|message| message.texts()).next();
+                    HandoffPackage::new(format!("{} {}", package.task(), heard.unwrap_or_default()))
+                });
+                let branch = Run::branch(id.clone(), deputy, allowance, &run);
+                let words = Words::or_dash(package.to_question(&run.active));
+                let step = activate(&deputy.relay, Box::new(branch), words);
+                let (from, tool) = (run.active.clone(), deputy.tool.clone());
+                let asked = Asked { id, from, tool, place: *place, call_id: call.id().into(), at, package };
+                branches.push(Branch { asked, step });
+            }
+            (granted, package) => {
+                // A question without a package was refused for it.
+                let refusal =
+                    granted.err().unwrap_or(DelegateRefusal::InvalidQuestion { errors: Vec::new() });
+                inner.settle(*place, refusal.told());
+                let package_bytes = package.as_ref().map_or(0, HandoffPackage::bytes);
+                let (from, tool, call_id) = (run.active.clone(), deputy.tool.clone(), call.id().into());
+                let outcome = LinkOutcome::Refused { refusal };
+                let link = Link { id, from, tool, call_id, at, package, package_bytes, outcome };
+                run.extra_mut().links.push(link);
+            }
+        }
+    }
+    if branches.is_empty() {
+        return arbitrate(relay, run, inner, at);
+    }
+    let given: u32 = branches.iter().map(|branch| branch.step.run().left).sum();
+    #[cfg(test)]
+    let given = planted::instead(Bug::AllowanceNotTaken, given, || 0);
+    run.left = run.left.saturating_sub(given);
+    Step::Delegate(Delegation { run, inner, branches })
+}
+
+fn not_yet(deputies: &[crate::delegate::Deputy], tool: &ToolName, after: &str) -> DelegateRefusal {
+    let after = deputies.iter().find(|deputy| deputy.tool.as_str() == after);
+    let after = after.map_or_else(|| tool.clone(), |deputy| deputy.tool.clone());
+    DelegateRefusal::NotYet { tool: tool.clone(), after }
+}
+
+/// The id of the branch that the call at `place` of the newest reply opens.
+pub(super) fn branch_id(run: &Run, place: usize) -> String {
+    let place = u32::try_from(place).unwrap_or(u32::MAX);
+    derived_id(&run.conversation, &[run.messages, run.model_calls, place])
+}
+
+/// The model calls that are left, shared among branches. One is kept for the agent that asks, or it could not answer.
+struct Shares {
+    rest: u32,
+    share: u32,
+}
+
+impl Shares {
+    fn new(run: &Run, branches: usize) -> Self {
+        let rest = run.left.saturating_sub(1);
+        let branches = u32::try_from(branches).unwrap_or(u32::MAX).max(1);
+        Self { rest, share: (rest / branches).max(1) }
+    }
+
+    /// The share of the next branch, at most `cap`; `None` when nothing is left.
+    fn take(&mut self, cap: u32) -> Option<u32> {
+        let given = self.share.min(cap).min(self.rest);
+        self.rest -= given;
+        (given > 0).then_some(given)
+    }
+}
+
+/// Answers the calls of branches that have ended, writes down what came of them, and takes back what they left over.
+fn settle(relay: &Relay, run: &mut Run, inner: &mut Reserved, branches: Vec<Branch>, returned: Millis) {
+    let most = relay.agent(run.active.as_str()).map_or(usize::MAX, |agent| agent.limits().result_bytes);
+    for branch in branches {
+        let Asked { id, from, tool, place, call_id, at, package } = branch.asked;
+        let Step::Done(done) = branch.step else { continue };
+        let result = DelegateResult::of(&done);
+        inner.settle(place, result.output().at_most(most));
+        let left = done.run().left;
+        #[cfg(test)]
+        let left = planted::instead(Bug::AllowanceNotReturned, left, || 0);
+        run.left = run.left.saturating_add(left);
+        let outcome = LinkOutcome::Returned { at: returned, result, run: Box::new(done) };
+        let package_bytes = package.bytes();
+        let package = Some(package);
+        let link = Link { id, from, tool, call_id, at, package, package_bytes, outcome };
+        run.extra_mut().links.push(link);
+    }
+}
+
+impl Step {
+    /// The steps of the tree that wait for an answer, in the order of the calls that opened them: this one, or, where
+    /// delegates were asked, those of the branches that have not ended. A delegation all of whose branches have ended
+    /// waits to be joined. The name of a step's conversation is its path in the tree.
+    pub fn open(&self) -> Vec<&Self> {
+        match self {
+            Self::Delegate(delegation) if !delegation.is_over() => {
+                let branches = delegation.branches.iter().filter(|branch| branch.done().is_none());
+                branches.flat_map(|branch| branch.step.open()).collect()
+            }
+            _ => vec![self],
+        }
+    }
+
+    /// Brings the open step at `path` further, and leaves the rest of the tree as it is. `go_on` gets the relay that
+    /// the step belongs to.
+    ///
+    /// # Errors
+    /// The tree is handed back when no step is open at this path.
+    pub fn go_on_at(
+        self,
+        relay: &Relay,
+        path: &str,
+        go_on: impl FnOnce(&Relay, Self) -> Self,
+    ) -> Result<Self, Box<Self>> {
+        let mut delegation = match self {
+            Self::Delegate(delegation) if !delegation.is_over() => delegation,
+            step if step.run().conversation() == path => return Ok(go_on(relay, step)),
+            step => return Err(Box::new(step)),
+        };
+        let holds = |branch: &Branch| branch.done().is_none() && path.starts_with(branch.path());
+        let place = delegation.branches.iter().position(|branch| {
+            holds(branch) && branch.step.open().iter().any(|step| step.run().conversation() == path)
+        });
+        let inside =
+            place.and_then(|place| delegation.branches[place].relay(relay).map(|inside| (place, inside)));
+        let Some((place, inside)) = inside else { return Err(Box::new(Self::Delegate(delegation))) };
+        let Branch { asked, step } = delegation.branches.remove(place);
+        let (step, has_gone_on) = match step.go_on_at(inside, path, go_on) {
+            Ok(step) => (step, true),
+            Err(step) => (*step, false),
+        };
+        delegation.branches.insert(place, Branch { asked, step });
+        let tree = Self::Delegate(delegation);
+        if has_gone_on { Ok(tree) } else { Err(Box::new(tree)) }
+    }
+}
