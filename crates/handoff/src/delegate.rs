@@ -65,6 +65,11 @@ impl Delegate {
         Self { tool, purpose, team, max_model_calls: DELEGATE_MODEL_CALLS, after: Vec::new(), policy }
     }
 
+    /// The name of the tool by which it is asked.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
     /// What it is for, in one line: the agent that asks is told.
     pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
         self.purpose = purpose.into();

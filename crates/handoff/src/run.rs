@@ -178,6 +178,11 @@ impl Run {
         self.idle.iter().find(|(name, _)| name.as_str() == agent).map(|(_, turn)| turn)
     }
 
+    /// The agents at rest, each with its turn, in the order in which they gave it away.
+    pub fn at_rest(&self) -> impl Iterator<Item = (&AgentName, &Turn)> {
+        self.idle.iter().map(|(agent, turn)| (agent, turn))
+    }
+
     /// Whether the tool of this agent is switched off.
     pub fn is_switched_off(&self, agent: &AgentName, tool: &str) -> bool {
         self.extra().switched_off.iter().any(|(name, off)| name == agent && off.as_str() == tool)

@@ -2,6 +2,17 @@
 //!
 //! This crate knows how agents are put together: who decides, when, and who waits for whom. It does **not** know any
 //! domain, and it drives nothing itself: everything here is a thin composition of relays, delegates and runs.
+//!
+//! | pattern | who decides | when | here |
+//! |---|---|---|---|
+//! | supervisor | somebody outside, by rule or by model | on the raw request, before any work | [`Supervisor`] |
+//! | pipeline | nobody | the order stands before there is a request | [`Pipeline`] |
+//! | fan-out | nobody | the parts are known to be independent beforehand | [`FanOut`] |
+//! | handoff | the agent at work | when the need shows, in mid-work | a [`Relay`](sommelier_handoff::Relay) with routes |
+//!
+//! The first three are an agent with delegates, each in a branch of its own. Where code decides, a [`Rule`] stands in
+//! the place of that agent's model. [`choose`] says which pattern a request calls for, and why. [`forced_return`] is what
+//! a direct handoff saves: the way back to a supervisor at every limit.
 
 /// The crates below this one, so that one dependency suffices.
 pub use {
@@ -10,7 +21,19 @@ pub use {
 };
 
 mod choose;
+mod fan_out;
 mod forced_return;
+mod merge;
+mod pipeline;
+mod rule;
+mod supervisor;
+mod team;
 
 pub use choose::{Choice, Pattern, Shape, choose};
+pub use fan_out::FanOut;
 pub use forced_return::forced_return;
+pub use merge::{Conflict, Merged, OnConflict, merge};
+pub use pipeline::Pipeline;
+pub use rule::{Finding, Move, Question, Rule, Sight};
+pub use supervisor::Supervisor;
+pub use team::Team;

@@ -1,0 +1,89 @@
+//! An order that stands before there is a request.
+
+use sommelier_handoff::{Agent, BuildErrors, Delegate, OnFailedBranch};
+use std::fmt;
+use std::sync::Arc;
+
+use crate::fan_out::told;
+use crate::{Finding, Move, Question, Rule, Team};
+
+type Ask = dyn Fn(&str, &[Finding]) -> String + Send + Sync;
+
+/// Stages in a fixed order: each works on what the one before it found, and none decides what comes next.
+///
+/// ```
+/// use sommelier_handoff::{Agent, Delegate};
+/// use sommelier_patterns::Pipeline;
+/// use sommelier_runner::{Outcome, Runner};
+/// use sommelier_runtime::{ScriptedModel, script};
+///
+/// let team = Pipeline::new("pipeline")
+///     .stage(Delegate::new("draft", Agent::new("drafter", "")), |words, _| words.to_owned())
+///     .stage(Delegate::new("check", Agent::new("checker", "")), |_, so_far| so_far[0].words().to_owned())
+///     .build()?;
+/// let model = ScriptedModel::new()
+///     .turn("drafter", |_| script::say("A draft."))
+///     .turn("checker", |request| {
+///         let saw_draft = script::first_words(request).contains("A draft.");
+///         script::say(if saw_draft { "A checked draft." } else { "Nothing came." })
+///     });
+/// let runner = team.on(Runner::new(model));
+/// let Outcome::Ended(report) = runner.run(team.relay(), "Write something.")? else { panic!() };
+/// assert_eq!(report.answer(), "A checked draft.");
+/// assert_eq!(team.critical_path(&report), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Pipeline {
+    name: String,
+    delegates: Vec<Delegate>,
+    stages: Vec<(String, Arc<Ask>)>,
+}
+
+impl Pipeline {
+    /// A pipeline without stages, of this name in records and spans.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), delegates: Vec::new(), stages: Vec::new() }
+    }
+
+    /// Adds the next stage: whom to ask, and the question, made of the user's words and what the stages before have
+    /// found.
+    pub fn stage(
+        mut self,
+        delegate: Delegate,
+        question: impl Fn(&str, &[Finding]) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.stages.push((delegate.tool().to_owned(), Arc::new(question)));
+        self.delegates.push(delegate);
+        self
+    }
+
+    /// Checks everything before anything runs. The answer is what the last stage finds; where a stage is not done, the
+    /// stages after it are not run, and the answer says so.
+    ///
+    /// # Errors
+    /// [`BuildErrors`] with all that is wrong.
+    pub fn build(self) -> Result<Team, BuildErrors> {
+        let Self { name, delegates, stages } = self;
+        let steps = u32::try_from(stages.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let rule = Rule::new(move |sight| {
+            let so_far = &sight.findings;
+            if let Some(stopped) = so_far.last().filter(|found| !found.is_done()) {
+                let left = stages.len().saturating_sub(so_far.len());
+                return Move::Say(format!("{}\nStages not run: {left}.", told(stopped)));
+            }
+            match stages.get(so_far.len()) {
+                Some((tool, ask)) => Move::Ask(vec![Question::new(tool.clone(), ask(&sight.words, so_far))]),
+                None => Move::Say(so_far.last().map_or_else(String::new, |found| found.words().to_owned())),
+            }
+        });
+        Team::build(Agent::new(name, "").max_steps(steps), delegates, Some(rule), OnFailedBranch::Keep)
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stages: Vec<&str> = self.stages.iter().map(|(tool, _)| tool.as_str()).collect();
+        f.debug_struct("Pipeline").field("name", &self.name).field("stages", &stages).finish_non_exhaustive()
+    }
+}

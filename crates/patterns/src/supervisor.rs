@@ -1,0 +1,84 @@
+//! Somebody outside who decides.
+
+use sommelier_handoff::{Agent, BuildErrors, Delegate, OnFailedBranch};
+
+use crate::{Finding, Move, Question, Rule, Team};
+
+/// A supervisor receives the request, decides who works on it, has them work, and puts together what they found. It sees
+/// their findings and nothing of their steps, and it keeps the turn.
+///
+/// It comes in two kinds. By rule, the decision and the putting together are code: the same for the same words, at no
+/// model call. By model, both are a model's, which reads the descriptions of its delegates.
+///
+/// ```
+/// use sommelier_handoff::{Agent, Delegate};
+/// use sommelier_patterns::{Question, Supervisor};
+/// use sommelier_runner::{Outcome, Runner};
+/// use sommelier_runtime::{ScriptedModel, script};
+///
+/// let team = Supervisor::by_rule(
+///     "supervisor",
+///     |words| {
+///         let asks = |word: &str, tool: &str| words.contains(word).then(|| Question::new(tool, words));
+///         asks("invoice", "ask_billing").into_iter().chain(asks("parcel", "ask_shipping")).collect()
+///     },
+///     |_, findings| findings.iter().map(|found| found.words()).collect::<Vec<_>>().join(" "),
+/// )
+/// .delegate(Delegate::new("ask_billing", Agent::new("billing", "You know the invoices.")))
+/// .delegate(Delegate::new("ask_shipping", Agent::new("shipping", "You know the parcels.")))
+/// .build()?;
+///
+/// let model = ScriptedModel::new()
+///     .turn("billing", |_| script::say("It was paid twice."))
+///     .turn("shipping", |_| script::say("It is in transit."));
+/// let runner = team.on(Runner::new(model));
+/// let Outcome::Ended(report) = runner.run(team.relay(), "My invoice, and my parcel?")? else { panic!() };
+/// assert_eq!(report.answer(), "It was paid twice. It is in transit.");
+/// assert_eq!(team.model_calls(&report), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Supervisor {
+    lead: Agent,
+    rule: Option<Rule>,
+    delegates: Vec<Delegate>,
+}
+
+impl Supervisor {
+    /// A supervisor whose decisions are those of its model.
+    pub fn by_model(lead: Agent) -> Self {
+        Self { lead, rule: None, delegates: Vec::new() }
+    }
+
+    /// A supervisor that decides by code. `decide` says from the user's words who is asked what, before anybody works;
+    /// where it asks nobody, `aggregate` answers at once. `aggregate` makes the answer of the words and the findings,
+    /// which stand in the order of the questions, the failed ones among them.
+    pub fn by_rule(
+        name: impl Into<String>,
+        decide: impl Fn(&str) -> Vec<Question> + Send + Sync + 'static,
+        aggregate: impl Fn(&str, &[Finding]) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let rule = Rule::new(move |sight| {
+            let questions = if sight.findings.is_empty() { decide(&sight.words) } else { Vec::new() };
+            match questions.is_empty() {
+                true => Move::Say(aggregate(&sight.words, &sight.findings)),
+                false => Move::Ask(questions),
+            }
+        });
+        Self { lead: Agent::new(name, ""), rule: Some(rule), delegates: Vec::new() }
+    }
+
+    /// Adds somebody whom the supervisor may ask.
+    pub fn delegate(mut self, delegate: Delegate) -> Self {
+        self.delegates.push(delegate);
+        self
+    }
+
+    /// Checks everything before anything runs.
+    ///
+    /// # Errors
+    /// [`BuildErrors`] with all that is wrong.
+    pub fn build(self) -> Result<Team, BuildErrors> {
+        Team::build(self.lead, self.delegates, self.rule, OnFailedBranch::Keep)
+    }
+}
