@@ -54,7 +54,8 @@ fn show(flags: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
     let model = ScriptedModel::new().label().unwrap_or_default().to_owned();
     let text = [
         format!("Decisions: {model}. Everything else is executed. The gate denies book and cancel.\n"),
-        "A call is one model invocation. A hop is one change of actor; the customer's words in and the answer out are none.\n"
+        "A call is one model invocation. A hop is one change of actor; the customer's words in and the answer \
+         out are none.\n"
             .to_owned(),
         tables::side_by_side(&request, &running),
         tables::sweep(&rows),
