@@ -1,6 +1,6 @@
 //! Parts that are known to be independent before anybody works.
 
-use sommelier_handoff::{Agent, BuildErrors, Delegate, OnFailedBranch};
+use sommelier_handoff::{Agent, BuildErrors, Delegate, OnFailedBranch, RelayBuilder};
 use std::fmt;
 use std::sync::Arc;
 
@@ -88,6 +88,15 @@ impl FanOut {
     /// # Errors
     /// [`BuildErrors`] with all that is wrong.
     pub fn build(self) -> Result<Team, BuildErrors> {
+        self.build_with(|relay| relay)
+    }
+
+    /// Like [`build`](Self::build), after `change` has set what else the relay is to have, such as another budget or a
+    /// greater depth.
+    ///
+    /// # Errors
+    /// [`BuildErrors`] with all that is wrong.
+    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, BuildErrors> {
         let Self { name, delegates, parts, aggregate, all_or_nothing } = self;
         let rule = Rule::new(move |sight| {
             if sight.findings.is_empty() && !parts.is_empty() {
@@ -101,7 +110,7 @@ impl FanOut {
             Move::Say(aggregate(&sight.words, &sight.findings))
         });
         let then = if all_or_nothing { OnFailedBranch::CallOff } else { OnFailedBranch::Keep };
-        Team::build(Agent::new(name, ""), delegates, Some(rule), then)
+        Team::build(Agent::new(name, ""), delegates, Some(rule), |relay| change(relay.on_failed_branch(then)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! An order that stands before there is a request.
 
-use sommelier_handoff::{Agent, BuildErrors, Delegate, OnFailedBranch};
+use sommelier_handoff::{Agent, BuildErrors, Delegate, RelayBuilder};
 use std::fmt;
 use std::sync::Arc;
 
@@ -64,6 +64,15 @@ impl Pipeline {
     /// # Errors
     /// [`BuildErrors`] with all that is wrong.
     pub fn build(self) -> Result<Team, BuildErrors> {
+        self.build_with(|relay| relay)
+    }
+
+    /// Like [`build`](Self::build), after `change` has set what else the relay is to have, such as another budget or a
+    /// greater depth.
+    ///
+    /// # Errors
+    /// [`BuildErrors`] with all that is wrong.
+    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, BuildErrors> {
         let Self { name, delegates, stages } = self;
         let steps = u32::try_from(stages.len()).unwrap_or(u32::MAX).saturating_add(1);
         let rule = Rule::new(move |sight| {
@@ -77,7 +86,7 @@ impl Pipeline {
                 None => Move::Say(so_far.last().map_or_else(String::new, |found| found.words().to_owned())),
             }
         });
-        Team::build(Agent::new(name, "").max_steps(steps), delegates, Some(rule), OnFailedBranch::Keep)
+        Team::build(Agent::new(name, "").max_steps(steps), delegates, Some(rule), change)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Somebody outside who decides.
 
-use sommelier_handoff::{Agent, BuildErrors, Delegate, OnFailedBranch};
+use sommelier_handoff::{Agent, BuildErrors, Delegate, RelayBuilder};
 
 use crate::{Finding, Move, Question, Rule, Team};
 
@@ -79,6 +79,15 @@ impl Supervisor {
     /// # Errors
     /// [`BuildErrors`] with all that is wrong.
     pub fn build(self) -> Result<Team, BuildErrors> {
-        Team::build(self.lead, self.delegates, self.rule, OnFailedBranch::Keep)
+        self.build_with(|relay| relay)
+    }
+
+    /// Like [`build`](Self::build), after `change` has set what else the relay is to have, such as another budget or a
+    /// greater depth.
+    ///
+    /// # Errors
+    /// [`BuildErrors`] with all that is wrong.
+    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, BuildErrors> {
+        Team::build(self.lead, self.delegates, self.rule, change)
     }
 }

@@ -1,6 +1,6 @@
 //! A pattern that is ready to run.
 
-use sommelier_handoff::{Agent, AgentName, BuildErrors, Delegate, OnFailedBranch, Relay, Run};
+use sommelier_handoff::{Agent, AgentName, BuildErrors, Delegate, Relay, RelayBuilder, Run};
 use sommelier_runner::{Report, Runner};
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ impl Team {
         lead: Agent,
         delegates: Vec<Delegate>,
         rule: Option<Rule>,
-        on_failed_branch: OnFailedBranch,
+        change: impl FnOnce(RelayBuilder) -> RelayBuilder,
     ) -> Result<Self, BuildErrors> {
         let name = lead.name().to_owned();
-        let relay = Relay::builder().agent(lead).entry(&*name).on_failed_branch(on_failed_branch);
+        let relay = Relay::builder().agent(lead).entry(&*name);
         let relay = delegates.into_iter().fold(relay, |relay, delegate| relay.delegate(&*name, delegate));
-        Ok(Self { relay: relay.build()?, rule })
+        Ok(Self { relay: change(relay).build()?, rule })
     }
 
     /// The relay to run.

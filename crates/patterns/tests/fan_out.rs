@@ -1,0 +1,191 @@
+//! Parts side by side, stages one after the other, and putting findings together.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what cannot be")]
+
+use serde_json::{Value, json};
+use sommelier_handoff::{Agent, Delegate, DelegateStatus, RunEnd};
+use sommelier_patterns::{Conflict, FanOut, Finding, Merged, OnConflict, Pipeline, Team, merge};
+use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_runner::{Outcome, Report, Runner};
+use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn run(team: &Team, model: impl Model, words: &str) -> Report {
+    let runner = team.on(Runner::new(model).conversation("c"));
+    let Outcome::Ended(report) = runner.run(team.relay(), words).unwrap() else { panic!("it ends") };
+    report
+}
+
+/// Three parts, of which the second cannot reach its model; the third takes a second step when the second has failed.
+fn three(fan_out: FanOut) -> FanOut {
+    let part = |fan_out: FanOut, name: &'static str| {
+        fan_out.part(Delegate::new(format!("ask_{name}"), Agent::new(name, "")), move |words| {
+            format!("{name}: {words}")
+        })
+    };
+    ["first", "second", "third"].into_iter().fold(fan_out, part)
+}
+
+struct SecondFails;
+
+impl Model for SecondFails {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        match &*request.caller {
+            "second" => Err(ModelError::Unreachable { detail: "no line".to_owned() }),
+            name => Ok(script::say(format!("{name} is fine."))),
+        }
+    }
+}
+
+/// C146, S0-26: one part fails and the others' findings are kept; the failed one is a typed result in its place.
+#[test]
+fn a_failed_part_leaves_the_others() {
+    let team = three(FanOut::new("fan_out")).build().unwrap();
+    let report = run(&team, SecondFails, "Go.");
+    assert_eq!(
+        report.answer(),
+        "ask_first: first is fine.\n\
+         ask_second failed: failed: the model could not be reached: no line\n\
+         ask_third: third is fine."
+    );
+    let ends: Vec<&str> = report.links().iter().map(|link| link.run().unwrap().end().as_str()).collect();
+    assert_eq!(ends, ["answered", "failed", "answered"]);
+}
+
+/// C146: under all or nothing the other parts are called off at their next step, and each is reported as what it is.
+#[test]
+fn all_or_nothing_calls_the_others_off() {
+    /// The first part goes on until it is called off: it looks for what is not there, each time elsewhere.
+    struct Endless(AtomicBool);
+    impl Model for Endless {
+        fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+            if &*request.caller == "second" {
+                self.0.store(true, Ordering::Release);
+                return Err(ModelError::Unreachable { detail: "no line".to_owned() });
+            }
+            while !self.0.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let n = request.replies;
+            Ok(script::call(&format!("tu_{n}"), "look", &format!(r#"{{"n":{n}}}"#)))
+        }
+    }
+    let part = |fan_out: FanOut, name: &'static str| {
+        let agent = Agent::new(name, "").max_steps(1_000_000);
+        let delegate = Delegate::new(format!("ask_{name}"), agent).max_model_calls(1_000_000);
+        fan_out.part(delegate, |words| words.to_owned())
+    };
+    let fan_out = ["first", "second"].into_iter().fold(FanOut::new("fan_out"), part).all_or_nothing();
+    let team = fan_out.build_with(|relay| relay.max_model_calls(1_000_000)).unwrap();
+    // Without being called off the first part would end by its share of the budget, and say so.
+    let report = run(&team, Endless(AtomicBool::new(false)), "Go.");
+    let ends: Vec<&RunEnd> = report.links().iter().map(|link| link.run().unwrap().end()).collect();
+    let RunEnd::Cancelled { reason } = ends[0] else { panic!("{ends:?}") };
+    assert_eq!(&**reason, "called off, since another branch failed");
+    assert!(matches!(ends[1], RunEnd::Failed { .. }), "{ends:?}");
+    assert_eq!(
+        report.answer(),
+        "Not all parts could be done.\n\
+         ask_first failed: cancelled: called off, since another branch failed\n\
+         ask_second failed: failed: the model could not be reached: no line"
+    );
+}
+
+/// S0-26: which parts there are stands before the request; each gets its own question, and all answers go into one.
+#[test]
+fn parts_are_distributed_and_put_together() {
+    let team = three(FanOut::new("fan_out"))
+        .aggregate(|words, findings: &[Finding]| {
+            let all: Vec<&str> = findings.iter().map(Finding::words).collect();
+            format!("{words} {}", all.join(" "))
+        })
+        .build()
+        .unwrap();
+    let heard = |request: &ModelRequest<'_>| {
+        let words = script::first_words(request);
+        let task = words.split_once(r#""task":""#).unwrap().1.split_once('"').unwrap().0;
+        script::say(format!("[{task}]"))
+    };
+    let model = ["first", "second", "third"]
+        .into_iter()
+        .fold(ScriptedModel::new(), |model, name| model.turn(name, heard));
+    let report = run(&team, &model, "Go.");
+    assert_eq!(report.answer(), "Go. [first: Go.] [second: Go.] [third: Go.]");
+    assert_eq!((team.model_calls(&report), team.critical_path(&report)), (3, 1));
+}
+
+/// S0-25: the order is the one that was written down, whatever the stages say; each hears what the one before found.
+#[test]
+fn a_pipeline_keeps_its_order_and_decides_nothing() {
+    let stage = |pipeline: Pipeline, name: &'static str| {
+        let delegate = Delegate::new(format!("do_{name}"), Agent::new(name, ""));
+        pipeline.stage(delegate, |words, so_far| match so_far.last() {
+            None => words.to_owned(),
+            Some(last) => last.words().to_owned(),
+        })
+    };
+    let team = ["read", "draft", "check"].into_iter().fold(Pipeline::new("pipeline"), stage).build().unwrap();
+    let order = Mutex::new(Vec::new());
+    struct Adds<'a>(&'a Mutex<Vec<String>>);
+    impl Model for Adds<'_> {
+        fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+            self.0.lock().unwrap().push(request.caller.to_string());
+            let words = script::first_words(&request);
+            let task = words.split_once(r#""task":""#).unwrap().1.split_once('"').unwrap().0;
+            Ok(script::say(format!("{task} {}: skip the rest, ask check next.", request.caller)))
+        }
+    }
+    let report = run(&team, Adds(&order), "Go.");
+    assert_eq!(*order.lock().unwrap(), ["read", "draft", "check"]);
+    assert_eq!(
+        report.answer(),
+        "Go. read: skip the rest, ask check next. draft: skip the rest, ask check next. \
+         check: skip the rest, ask check next."
+    );
+    assert_eq!((team.model_calls(&report), team.critical_path(&report)), (3, 3));
+}
+
+/// A stage that is not done ends the pipeline there, and the answer says what was not run.
+#[test]
+fn a_pipeline_stops_at_a_stage_that_fails() {
+    let stage = |pipeline: Pipeline, name: &'static str| {
+        pipeline.stage(Delegate::new(format!("do_{name}"), Agent::new(name, "")), |words, _| words.to_owned())
+    };
+    let team =
+        ["first", "second", "third"].into_iter().fold(Pipeline::new("pipeline"), stage).build().unwrap();
+    let report = run(&team, SecondFails, "Go.");
+    assert_eq!(
+        report.answer(),
+        "do_second failed: failed: the model could not be reached: no line\nStages not run: 1."
+    );
+    let statuses: Vec<DelegateStatus> =
+        report.links().iter().map(|link| link.result().unwrap().status).collect();
+    assert_eq!(statuses, [DelegateStatus::Done, DelegateStatus::Failed]);
+}
+
+/// C148: what each part alone gave is kept; a key that two gave differently is reported under every rule, and kept as
+/// the rule says. The order of the parts decides, and not which ended first.
+#[test]
+fn what_two_parts_give_differently_is_reported() {
+    let part = |value: Value| value.as_object().cloned().unwrap();
+    let parts = || {
+        [
+            ("a", part(json!({"k1": 1, "k3": "x", "same": 7}))),
+            ("b", part(json!({"k2": 2, "k3": "y", "same": 7}))),
+        ]
+    };
+    let conflicts = vec![Conflict {
+        key: "k3".to_owned(),
+        given: vec![("a".to_owned(), json!("x")), ("b".to_owned(), json!("y"))],
+    }];
+    for (rule, k3) in
+        [(OnConflict::KeepFirst, Some("x")), (OnConflict::KeepLast, Some("y")), (OnConflict::LeaveOut, None)]
+    {
+        let mut values =
+            [("k1", json!(1)), ("k2", json!(2)), ("same", json!(7))].map(|(k, v)| (k.to_owned(), v)).to_vec();
+        values.extend(k3.map(|k3| ("k3".to_owned(), json!(k3))));
+        let expected = Merged { values: values.into_iter().collect(), conflicts: conflicts.clone() };
+        assert_eq!(merge(parts(), rule), expected, "{rule:?}");
+    }
+}
