@@ -1,6 +1,6 @@
 //! The three specialists of the house.
 
-use sommelier_handoff::{Agent, Relay, RelayBuilder, Route};
+use sommelier_handoff::{Agent, Delegate, Relay, RelayBuilder, Route};
 use sommelier_runtime::Tool;
 use std::sync::Arc;
 
@@ -61,6 +61,22 @@ impl Specialist {
             now = house.now,
         );
         Agent::new(self.name, instructions).purpose(self.purpose).tools((self.tools)(house))
+    }
+
+    /// The specialist as a delegate of somebody who keeps the turn, asked by the tool `ask_booking`, `ask_policy` or
+    /// `ask_pricing`.
+    ///
+    /// ```
+    /// use reservo::{demo, specialists::specialist};
+    /// use std::sync::Arc;
+    ///
+    /// let policy = specialist("policy_agent").unwrap().delegate(&Arc::new(demo()));
+    /// assert_eq!(policy.tool(), "ask_policy");
+    /// ```
+    pub fn delegate(&self, house: &Arc<Reservo>) -> Delegate {
+        let trade = self.name.strip_suffix("_agent").unwrap_or(self.name);
+        Delegate::new(format!("ask_{trade}"), self.agent(house))
+            .purpose(format!("Asks {}, who {}.", self.name, self.purpose))
     }
 }
 

@@ -166,7 +166,10 @@ fn package_in(text: &str) -> Option<HandoffPackage> {
     let (head, rest) = text.split_once("\n<handoff_package origin=\"model:")?;
     let (from, rest) = rest.split_once("\">\n")?;
     let json = rest.strip_suffix(CLOSE)?;
-    head.strip_prefix(from)?.starts_with(" has handed you the turn.").then_some(())?;
+    let head = head.strip_prefix(from)?;
+    let is_ours =
+        head.starts_with(" has handed you the turn.") || head.starts_with(" asks you and keeps the turn.");
+    is_ours.then_some(())?;
     HandoffPackage::read(json).ok()
 }
 
