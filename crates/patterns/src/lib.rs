@@ -29,7 +29,7 @@ mod rule;
 mod supervisor;
 mod team;
 
-pub use choose::{Choice, Pattern, Shape, choose};
+pub use choose::{Choice, Dependence, Pattern, Reason, Shape, choose};
 pub use fan_out::FanOut;
 pub use forced_return::forced_return;
 pub use merge::{Conflict, Merged, OnConflict, merge};
