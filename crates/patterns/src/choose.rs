@@ -58,8 +58,8 @@ pub enum Dependence {
     /// A part needs a value that another brings. Whose part it is is plain; what it works on, only the agent that has
     /// the value can say.
     OnResult,
-    /// Who works next, or whether anyone does, has to be decided from results, by somebody outside who has read the
-    /// request.
+    /// Who works next, or whether anyone does, has to be decided from results, and no agent at work can tell: somebody
+    /// outside, who has read the request as it came, must.
     OnDecision,
 }
 

@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::demo::DEMO_NOW;
-use crate::reader::{Intent, read};
+use crate::facets;
 use crate::words::sentences;
 
 /// The desk that takes a request first.
@@ -70,16 +69,8 @@ pub fn entry(text: &str) -> Entry {
     if says_quote {
         return Entry::Booking;
     }
-    // Only dates depend on the time, and no date decides a desk.
-    let parts = read(text, DEMO_NOW).parts;
-    let asks = |wanted: fn(&Intent) -> bool| parts.iter().any(|part| wanted(&part.intent));
-    if asks(|intent| matches!(intent, Intent::Quote(_) | Intent::Book(_) | Intent::Cancel { .. })) {
-        Entry::Booking
-    } else if asks(|intent| matches!(intent, Intent::Compare(_))) {
-        Entry::Pricing
-    } else if asks(|intent| matches!(intent, Intent::Policy { .. })) {
-        Entry::Policy
-    } else {
-        Entry::Booking
-    }
+    let found = facets(text);
+    let asked =
+        [Entry::Booking, Entry::Pricing, Entry::Policy].into_iter().find(|desk| found.count(*desk) > 0);
+    asked.unwrap_or(Entry::Booking)
 }

@@ -33,12 +33,12 @@ impl Question {
 
     /// Whether the answer is a sum where a price is known.
     pub(super) fn is_on_price(&self) -> bool {
-        matches!(self.topic, Topic::NoShow | Topic::Cancellation)
+        self.topic.rests_on_price()
     }
 
     /// Whether the answer may refer to a price.
     pub(super) fn is_on_money(&self) -> bool {
-        matches!(self.topic, Topic::NoShow | Topic::Cancellation | Topic::Refund | Topic::Payment)
+        self.is_on_price() || matches!(self.topic, Topic::Refund | Topic::Payment)
     }
 }
 

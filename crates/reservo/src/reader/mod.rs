@@ -42,6 +42,7 @@ use serde::Serialize;
 
 pub use request::{Compare, Condition, Found, Request};
 
+use crate::Entry;
 use crate::booking::BookingId;
 use crate::civil::DateTime;
 
@@ -139,6 +140,18 @@ pub enum Intent {
     Unreadable(Why),
 }
 
+impl Intent {
+    /// Whose trade it is; `None` for what asks nothing of anyone.
+    pub const fn desk(&self) -> Option<Entry> {
+        match self {
+            Self::Quote(_) | Self::Book(_) | Self::Cancel { .. } => Some(Entry::Booking),
+            Self::Compare(_) => Some(Entry::Pricing),
+            Self::Policy { .. } => Some(Entry::Policy),
+            Self::Courtesy(_) | Self::Unreadable(_) => None,
+        }
+    }
+}
+
 /// What a question about the rules is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -158,6 +171,13 @@ pub enum Topic {
     Payment,
     /// The rules, with no topic that the reader knows.
     Other,
+}
+
+impl Topic {
+    /// Whether what it comes to is a share of a price.
+    pub const fn rests_on_price(self) -> bool {
+        matches!(self, Self::NoShow | Self::Cancellation)
+    }
 }
 
 /// A polite word.

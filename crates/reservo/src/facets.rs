@@ -1,0 +1,161 @@
+//! Which trades a text asks for, and which of its parts needs what another brings.
+//!
+//! It says no more than the text does. What a room's being taken brings to light is not in it, and neither is what the
+//! house makes of it: who works when is for others to choose.
+
+use serde::Serialize;
+
+use crate::Entry;
+use crate::demo::DEMO_NOW;
+use crate::reader::{Found, Intent, Part, Request, Topic, read};
+use crate::words::{is_one_of, sentences};
+
+/// What a text asks, trade by trade.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Facets {
+    /// The parts that are some trade's, in the order of the text. Polite words, and what could not be read, are none.
+    pub parts: Vec<Facet>,
+}
+
+/// One part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Facet {
+    /// Whose trade it is.
+    pub desk: Entry,
+    /// The index in [`Facets::parts`] of the part whose result it needs.
+    pub needs: Option<usize>,
+}
+
+impl Facets {
+    /// How many trades are asked for.
+    pub fn trades(&self) -> usize {
+        Entry::ALL.into_iter().filter(|desk| self.count(*desk) > 0).count()
+    }
+
+    /// How many parts are this trade's.
+    pub fn count(&self, desk: Entry) -> usize {
+        self.parts.iter().filter(|part| part.desk == desk).count()
+    }
+
+    /// The parts that need what another trade brings. What a trade needs of its own work it has.
+    pub fn needing_another(&self) -> impl Iterator<Item = Facet> {
+        self.parts.iter().copied().filter(|part| {
+            let brings = part.needs.and_then(|at| self.parts.get(at));
+            brings.is_some_and(|brings| brings.desk != part.desk)
+        })
+    }
+}
+
+/// Reads which trades a text asks for.
+///
+/// A part needs another's result where its own answer is made of it:
+///
+/// - what a no-show or a cancellation comes to, beside a quote or an order to book: it is a share of that price. The rule
+///   itself, as "the cancellation policy" or "until when can I cancel", is not;
+/// - an order to book what is cheapest, or on a condition of a quote;
+/// - a comparison that is wanted only if a quote turns out so and so.
+///
+/// ```
+/// use reservo::{Entry, facets};
+///
+/// let found = facets("Quote Focus pro 3h. And what happens if I don't show up?");
+/// let parts: Vec<_> = found.parts.iter().map(|part| (part.desk, part.needs)).collect();
+/// assert_eq!(parts, [(Entry::Booking, None), (Entry::Policy, Some(0))]);
+///
+/// // The rules can be told by somebody who has never heard of the quote.
+/// let found = facets("Quote Focus pro 3h and tell me the cancellation policy");
+/// assert_eq!((found.trades(), found.needing_another().count()), (2, 0));
+/// ```
+pub fn facets(text: &str) -> Facets {
+    // Only dates depend on the time, and no date decides a desk.
+    let reading = read(text, DEMO_NOW);
+    let of_trades: Vec<(&Part, Entry)> =
+        reading.parts.iter().filter_map(|part| Some((part, part.intent.desk()?))).collect();
+    let place = |part: &Part| of_trades.iter().position(|(other, _)| std::ptr::eq(*other, part));
+    let parts = of_trades
+        .iter()
+        .map(|(part, desk)| Facet { desk: *desk, needs: needed(part, &reading.parts, text).and_then(place) })
+        .collect();
+    Facets { parts }
+}
+
+/// The part whose result this one's answer is made of.
+fn needed<'p>(part: &Part, all: &'p [Part], text: &str) -> Option<&'p Part> {
+    let asked = || Asked::of(part.span.of(text));
+    let earlier = part.refers_to.and_then(|at| all.get(at));
+    let before = &all[..all.iter().position(|other| std::ptr::eq(other, part))?];
+    // The latest one before it, and if there is none, the first one after it.
+    let priced = |wanted: &dyn Fn(&Request) -> bool| {
+        let is_wanted = |other: &&Part| priced_request(other).is_some_and(wanted);
+        before.iter().rev().find(is_wanted).or_else(|| all.iter().find(is_wanted))
+    };
+    match &part.intent {
+        Intent::Book(request) => earlier.filter(|earlier| match earlier.intent {
+            Intent::Compare(_) => true,
+            _ => !request.condition.is_missing(),
+        }),
+        Intent::Compare(_) => {
+            let Asked { supposes, of_several, .. } = asked();
+            let quoted = before.iter().rev().find(|other| priced_request(other).is_some());
+            quoted.filter(|_| supposes && !of_several)
+        }
+        Intent::Policy { topic, about } if topic.rests_on_price() => {
+            let Asked { supposes, amount, rule, .. } = asked();
+            let is_meant = supposes || amount || (*topic == Topic::NoShow && earlier.is_some() && !rule);
+            match (is_meant, &about.room) {
+                (false, _) => None,
+                (true, Found::Missing) => {
+                    earlier.filter(|earlier| priced_request(earlier).is_some()).or_else(|| priced(&|_| true))
+                }
+                (true, room) => priced(&|request| request.room == *room),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The booking whose price a part tells.
+fn priced_request(part: &Part) -> Option<&Request> {
+    match &part.intent {
+        Intent::Quote(request) | Intent::Book(request) => Some(request),
+        _ => None,
+    }
+}
+
+/// How a part asks.
+struct Asked {
+    /// It supposes a case.
+    supposes: bool,
+    /// It asks for an amount of money.
+    amount: bool,
+    /// It asks for the rule as such.
+    rule: bool,
+    /// It speaks of several things, so what it supposes is of each of them and not of what was asked before.
+    of_several: bool,
+}
+
+impl Asked {
+    fn of(words: &str) -> Self {
+        let sentences = sentences(words);
+        let words: Vec<&str> =
+            sentences.iter().flat_map(|sentence| &sentence.words).map(|word| word.text.as_str()).collect();
+        let says = |list: &str| words.iter().any(|word| is_one_of(word, list));
+        let follow = |first: &str, then: &str| {
+            words.windows(2).any(|pair| is_one_of(pair[0], first) && is_one_of(pair[1], then))
+        };
+        // "If possible" and "if you can" are politeness.
+        let polite = follow("if wenn falls", "possible you moeglich sie");
+        Self {
+            supposes: says("if wenn falls sollte suppose supposing") && !polite,
+            // "Free of charge" asks for no amount.
+            amount: (says(
+                "cost costs charge charges charged pay owe wieviel kostet kosten zahle zahlen bezahlen",
+            ) && !follow("of", "charge"))
+                || follow("how wie", "much viel"),
+            rule: says(
+                "policy policies rule rules terms conditions fee regel regeln richtlinie richtlinien bedingungen",
+            ),
+            of_several: says("they them each any ones there rooms raeume"),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Which trades a text asks for, and which of its parts needs what another brings.
+
+use reservo::Entry::{self, Booking, Policy, Pricing};
+use reservo::{Facet, Facets, facets};
+
+/// A part that needs nothing.
+const fn of(desk: Entry) -> Facet {
+    Facet { desk, needs: None }
+}
+
+/// A part that needs what the part at `place` brings.
+const fn on(place: usize, desk: Entry) -> Facet {
+    Facet { desk, needs: Some(place) }
+}
+
+#[track_caller]
+fn check(table: &[(&str, &[Facet])]) {
+    for (text, parts) in table {
+        assert_eq!(facets(text), Facets { parts: parts.to_vec() }, "{text:?}");
+    }
+}
+
+#[test]
+fn what_a_no_show_comes_to_needs_the_price() {
+    let expected = &[of(Booking), on(0, Policy)][..];
+    check(&[
+        ("Quote Focus pro 3h. And what happens if I don't show up?", expected),
+        ("Quote Focus pro 3h. What if nobody comes?", expected),
+        ("Quote Focus pro 3h. What does a no-show cost me?", expected),
+        ("Quote Focus pro 3h. What is the charge for a no-show?", expected),
+        ("Quote Focus pro 3h. What's your policy if I don't show up?", expected),
+        ("Quote Focus pro 3h. What happens if I don't show up for the Focus?", expected),
+        ("Book Studio basic for 2 hours tomorrow at 14, for Ada. What happens if I don't show up?", expected),
+        ("Was kostet Focus pro für 3 Stunden? Und was passiert, wenn ich nicht erscheine?", expected),
+        ("Was kostet Focus pro für 3 Stunden? Was kostet mich ein Nichterscheinen?", expected),
+        ("What happens if I don't show up? And quote Focus pro 3h.", &[on(1, Policy), of(Booking)]),
+        (
+            "Quote Focus pro 3h and Studio basic 2h. What if I miss it?",
+            &[of(Booking), of(Booking), on(1, Policy)],
+        ),
+        (
+            "Quote Studio basic 2h and Focus pro 3h. What if I don't show up for the Studio?",
+            &[of(Booking), of(Booking), on(0, Policy)],
+        ),
+        (
+            "Quote Focus pro 3h, compare team prices for 2h, and what happens if I don't show up?",
+            &[of(Booking), of(Pricing), on(0, Policy)],
+        ),
+        (
+            "Angebot für Studio basic 2h. Was zahle ich, wenn niemand kommt?",
+            &[of(Booking), of(Policy), on(0, Policy)],
+        ),
+    ]);
+}
+
+#[test]
+fn what_a_cancellation_comes_to_needs_the_price() {
+    let expected = &[of(Booking), on(0, Policy)][..];
+    check(&[
+        ("Quote Forum team 2h. What happens if I cancel?", expected),
+        ("Quote Focus pro 3h. How much do I get back if I cancel?", expected),
+        ("Quote Focus pro 3h, and what does cancelling cost?", expected),
+        (
+            "Was kostet Studio team für 2 Stunden, und wie viel bekomme ich zurück, wenn ich storniere?",
+            expected,
+        ),
+    ]);
+}
+
+#[test]
+fn the_rule_itself_needs_nothing() {
+    let booking_first = &[of(Booking), of(Policy)][..];
+    let pricing_first = &[of(Pricing), of(Policy)][..];
+    check(&[
+        ("Quote Focus pro 3h and tell me the cancellation policy", booking_first),
+        ("Quote Focus pro 3h. I would like to know the cancellation policy, too.", booking_first),
+        ("Quote Focus pro 3h and send me the cancellation policy, if possible", booking_first),
+        ("Quote Focus pro 3h. Until when can I cancel free of charge?", booking_first),
+        ("Quote Focus pro 3h. Can I cancel it later?", booking_first),
+        ("Quote Focus pro 3h and tell me the no-show policy", booking_first),
+        ("Quote Focus pro 3h. What is the no-show fee?", booking_first),
+        ("Quote Focus pro 3h, and when do you open?", booking_first),
+        ("Quote Focus pro 3h. When do I have to pay it?", booking_first),
+        ("Was kostet Focus pro für 3 Stunden, und wie sind die Stornobedingungen?", booking_first),
+        ("Compare pro prices for 4h and tell me the cancellation policy", pricing_first),
+        ("Vergleiche die Preise für 4 Stunden und nenne mir die Stornierungsbedingungen", pricing_first),
+        ("Buche Studio basic 2h morgen um 14 Uhr für Ada. Wann habt ihr geöffnet?", booking_first),
+    ]);
+}
+
+#[test]
+fn without_a_price_in_the_text_nothing_needs_one() {
+    check(&[
+        ("What happens if I don't show up?", &[of(Policy)]),
+        ("Compare prices for 3h. What happens if I don't show up?", &[of(Pricing), of(Policy)]),
+        ("Cancel RSV-0001. And what happens if I don't show up?", &[of(Booking), of(Policy)]),
+        (
+            "Quote Focus pro 3h. What happens if I don't show up for Studio basic 2h?",
+            &[of(Booking), of(Policy)],
+        ),
+    ]);
+}
+
+#[test]
+fn an_order_on_a_condition_needs_the_quote() {
+    let expected = &[of(Booking), on(0, Booking)][..];
+    check(&[
+        ("Quote Forum basic 2h and, if under 15000 cents, book it for tomorrow at 9", expected),
+        ("Angebot Forum basic 2h und, falls unter 150 Euro, buche es für morgen um 9", expected),
+        ("Quote Forum basic 2h and book it for tomorrow at 9", &[of(Booking), of(Booking)]),
+    ]);
+}
+
+#[test]
+fn what_follows_from_a_comparison_or_a_quote_needs_it() {
+    check(&[
+        ("Compare prices for 3h and book the cheapest tomorrow at 9 for Ada", &[of(Pricing), on(0, Booking)]),
+        ("Compare pro prices for 4h, then book Focus pro 4h tomorrow at 9", &[of(Pricing), of(Booking)]),
+        (
+            "Quote Forum pro 4h and, if it is over 15000 cents, compare prices for 4h",
+            &[of(Booking), on(0, Pricing)],
+        ),
+        (
+            "Quote Focus pro 3h and compare team prices for 3 hours under 10000 cents",
+            &[of(Booking), of(Pricing)],
+        ),
+        (
+            "Quote Focus pro 3h. Compare team prices for 3h if they are under 10000 cents",
+            &[of(Booking), of(Pricing)],
+        ),
+    ]);
+}
+
+#[test]
+fn what_only_the_work_brings_is_not_in_the_text() {
+    check(&[
+        ("Book Forum team 3h tomorrow at 9, for 6 people", &[of(Booking)]),
+        ("Buche Forum team 3h morgen um 9 für 6 Personen", &[of(Booking)]),
+        ("What happens if I don't show up for Focus pro 3h?", &[of(Policy)]),
+        ("Hello there, blubb!", &[]),
+        ("", &[]),
+    ]);
+}
+
+#[test]
+fn a_trade_needs_nothing_of_another_where_it_needs_its_own_work() {
+    let own = facets("Quote Forum basic 2h and, if under 15000 cents, book it for tomorrow at 9");
+    assert_eq!((own.trades(), own.needing_another().next()), (1, None));
+    let other = facets("Quote Focus pro 3h. And what happens if I don't show up?");
+    assert_eq!((other.trades(), other.needing_another().next()), (2, Some(on(0, Policy))));
+    assert_eq!(Entry::ALL.map(|desk| other.count(desk)), [1, 1, 0]);
+}
+
+#[test]
+fn in_json_a_part_is_a_desk_and_a_place() {
+    let found = facets("Quote Focus pro 3h. And what happens if I don't show up?");
+    let expected = serde_json::json!({
+        "parts": [{"desk": "booking_agent", "needs": null}, {"desk": "policy_agent", "needs": 0}],
+    });
+    assert_eq!(serde_json::to_value(found).ok(), Some(expected));
+}
