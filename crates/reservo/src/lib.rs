@@ -63,4 +63,4 @@ pub use policy::PolicyLibrary;
 pub use price::PriceList;
 pub use reader::read;
 pub use room::Room;
-pub use specialists::{SPECIALISTS, Specialist};
+pub use specialists::{SPECIALISTS, Specialist, SpecialistError, run_specialist};

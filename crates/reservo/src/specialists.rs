@@ -1,9 +1,11 @@
 //! The three specialists of the house.
 
 use sommelier_handoff::{Agent, Delegate, Relay, RelayBuilder, Route};
+use sommelier_runner::{AgentRun, RunError, Runner, run_agent};
 use sommelier_runtime::Tool;
 use std::sync::Arc;
 
+use crate::error::clip;
 use crate::tools::{booking_tools, policy_tools, pricing_tools};
 use crate::{Entry, Reservo};
 
@@ -83,6 +85,56 @@ impl Specialist {
 /// The specialist of this name.
 pub fn specialist(name: &str) -> Option<&'static Specialist> {
     SPECIALISTS.iter().find(|specialist| specialist.name == name)
+}
+
+/// Runs one specialist of a house on a task, by itself: there is nobody to hand over to, so what is not its trade it
+/// leaves, and says so.
+///
+/// # Errors
+/// [`SpecialistError::Unknown`] when no specialist has this name, and what [`run_agent`] cannot run: a blank task.
+/// What the model or a tool does wrong is no error: it is in the run.
+///
+/// ```
+/// use reservo::{OfflineRules, demo, run_specialist};
+/// use sommelier_runner::Runner;
+/// use std::sync::Arc;
+///
+/// let house = Arc::new(demo());
+/// let runner = Runner::new(OfflineRules);
+/// let run = run_specialist(&runner, &house, "booking_agent", "Quote Focus pro 3h")?;
+/// assert_eq!(run.answer.as_deref(), Some("Focus pro for 3 hours costs 6000 cents."));
+/// assert_eq!(run.steps, 2);
+///
+/// let error = run_specialist(&runner, &house, "billing", "Quote Focus pro 3h").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "no specialist is named \"billing\"; there are booking_agent, policy_agent, pricing_agent",
+/// );
+/// # Ok::<(), reservo::SpecialistError>(())
+/// ```
+pub fn run_specialist(
+    runner: &Runner<'_>,
+    house: &Arc<Reservo>,
+    name: &str,
+    task: &str,
+) -> Result<AgentRun, SpecialistError> {
+    let specialist = specialist(name).ok_or_else(|| SpecialistError::Unknown { name: clip(name) })?;
+    Ok(run_agent(runner, specialist.agent(house), task)?)
+}
+
+/// A specialist that could not be run: the caller's fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecialistError {
+    /// No specialist has this name.
+    #[error("no specialist is named {name:?}; there are {}", SPECIALISTS.map(|known| known.name).join(", "))]
+    Unknown {
+        /// The name, at most 80 characters of it.
+        name: String,
+    },
+    /// The run could not begin.
+    #[error(transparent)]
+    Run(#[from] RunError),
 }
 
 /// A relay of the three specialists, each with a route to each other, that hears the user first at `entry`.

@@ -41,7 +41,16 @@ const HOUSE: [(&str, &[&str]); 8] = [
     ),
     (
         "reservo",
-        &["sommelier-protocol", "sommelier-runtime", "sommelier-handoff", "serde", "serde_json", "thiserror"],
+        // The runner, since a specialist is run by a driver with a gate, and a second one here would be its twin.
+        &[
+            "sommelier-protocol",
+            "sommelier-runtime",
+            "sommelier-handoff",
+            "sommelier-runner",
+            "serde",
+            "serde_json",
+            "thiserror",
+        ],
     ),
     ("sommelier-metrics", &["serde", "serde_json", "thiserror", "tracing", "tracing-subscriber"]),
     ("xtask", &["serde_json", "lexopt"]),
