@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::facets;
+use crate::demo::DEMO_NOW;
+use crate::reader::read;
 use crate::words::sentences;
 
 /// The desk that takes a request first.
@@ -69,8 +70,8 @@ pub fn entry(text: &str) -> Entry {
     if says_quote {
         return Entry::Booking;
     }
-    let found = facets(text);
-    let asked =
-        [Entry::Booking, Entry::Pricing, Entry::Policy].into_iter().find(|desk| found.count(*desk) > 0);
-    asked.unwrap_or(Entry::Booking)
+    // Only dates depend on the time, and no date decides a desk.
+    let asked: Vec<Entry> = read(text, DEMO_NOW).parts.iter().filter_map(|part| part.intent.desk()).collect();
+    let first = [Entry::Booking, Entry::Pricing, Entry::Policy].into_iter().find(|desk| asked.contains(desk));
+    first.unwrap_or(Entry::Booking)
 }

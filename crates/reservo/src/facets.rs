@@ -7,13 +7,14 @@ use serde::Serialize;
 
 use crate::Entry;
 use crate::demo::DEMO_NOW;
-use crate::reader::{Found, Intent, Part, Request, Topic, read};
+use crate::reader::{Intent, Part, Request, Topic, read};
 use crate::words::{is_one_of, sentences};
 
 /// What a text asks, trade by trade.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Facets {
-    /// The parts that are some trade's, in the order of the text. Polite words, and what could not be read, are none.
+    /// The parts that are some trade's, in the order of the text. Polite words, and what could not be read, are none. A
+    /// price that an answer is made of is one, before that answer, although the text only describes the booking.
     pub parts: Vec<Facet>,
 }
 
@@ -50,8 +51,9 @@ impl Facets {
 ///
 /// A part needs another's result where its own answer is made of it:
 ///
-/// - what a no-show or a cancellation comes to, beside a quote or an order to book: it is a share of that price. The rule
-///   itself, as "the cancellation policy" or "until when can I cancel", is not;
+/// - what a no-show or a cancellation comes to, beside a quote or an order to book, or of a booking that the question
+///   describes: it is a share of the price. The rule itself, as "the cancellation policy" or "until when can I cancel",
+///   is not;
 /// - an order to book what is cheapest, or on a condition of a quote;
 /// - a comparison that is wanted only if a quote turns out so and so.
 ///
@@ -69,48 +71,85 @@ impl Facets {
 pub fn facets(text: &str) -> Facets {
     // Only dates depend on the time, and no date decides a desk.
     let reading = read(text, DEMO_NOW);
-    let of_trades: Vec<(&Part, Entry)> =
-        reading.parts.iter().filter_map(|part| Some((part, part.intent.desk()?))).collect();
-    let place = |part: &Part| of_trades.iter().position(|(other, _)| std::ptr::eq(*other, part));
-    let parts = of_trades
-        .iter()
-        .map(|(part, desk)| Facet { desk: *desk, needs: needed(part, &reading.parts, text).and_then(place) })
-        .collect();
-    Facets { parts }
+    let mut places: Vec<(Option<&Part>, Entry, Needed<'_>)> = Vec::new();
+    for part in &reading.parts {
+        let Some(desk) = part.intent.desk() else { continue };
+        let needed = needed(part, &reading.parts, text);
+        if matches!(needed, Needed::PriceOf) {
+            places.push((None, Entry::Booking, Needed::Nothing));
+        }
+        places.push((Some(part), desk, needed));
+    }
+    let place_of = |wanted: &Part| {
+        places.iter().position(|(part, ..)| part.is_some_and(|part| std::ptr::eq(part, wanted)))
+    };
+    let facet = |(place, (_, desk, needed)): (usize, &(Option<&Part>, Entry, Needed<'_>))| Facet {
+        desk: *desk,
+        needs: match needed {
+            Needed::Nothing => None,
+            Needed::PriceOf => place.checked_sub(1),
+            Needed::Result(part) => place_of(part),
+        },
+    };
+    Facets { parts: places.iter().enumerate().map(facet).collect() }
 }
 
-/// The part whose result this one's answer is made of.
-fn needed<'p>(part: &Part, all: &'p [Part], text: &str) -> Option<&'p Part> {
+/// What an answer is made of.
+enum Needed<'p> {
+    /// Nothing that another brings.
+    Nothing,
+    /// The result of this part.
+    Result(&'p Part),
+    /// The price of a booking that the part itself describes, and that no part asks for.
+    PriceOf,
+}
+
+impl<'p> From<Option<&'p Part>> for Needed<'p> {
+    fn from(part: Option<&'p Part>) -> Self {
+        part.map_or(Self::Nothing, Self::Result)
+    }
+}
+
+fn needed<'p>(part: &Part, all: &'p [Part], text: &str) -> Needed<'p> {
     let asked = || Asked::of(part.span.of(text));
     let earlier = part.refers_to.and_then(|at| all.get(at));
-    let before = &all[..all.iter().position(|other| std::ptr::eq(other, part))?];
+    let here = all.iter().position(|other| std::ptr::eq(other, part)).unwrap_or_default();
     // The latest one before it, and if there is none, the first one after it.
     let priced = |wanted: &dyn Fn(&Request) -> bool| {
         let is_wanted = |other: &&Part| priced_request(other).is_some_and(wanted);
-        before.iter().rev().find(is_wanted).or_else(|| all.iter().find(is_wanted))
+        all[..here].iter().rev().find(is_wanted).or_else(|| all.iter().find(is_wanted))
     };
     match &part.intent {
-        Intent::Book(request) => earlier.filter(|earlier| match earlier.intent {
-            Intent::Compare(_) => true,
-            _ => !request.condition.is_missing(),
-        }),
+        Intent::Book(request) => {
+            let is_chosen_by = |earlier: &&Part| match earlier.intent {
+                Intent::Compare(_) => true,
+                _ => !request.condition.is_missing(),
+            };
+            earlier.filter(is_chosen_by).into()
+        }
         Intent::Compare(_) => {
             let Asked { supposes, of_several, .. } = asked();
-            let quoted = before.iter().rev().find(|other| priced_request(other).is_some());
-            quoted.filter(|_| supposes && !of_several)
+            let quoted = all[..here].iter().rev().find(|other| priced_request(other).is_some());
+            quoted.filter(|_| supposes && !of_several).into()
         }
         Intent::Policy { topic, about } if topic.rests_on_price() => {
             let Asked { supposes, amount, rule, .. } = asked();
-            let is_meant = supposes || amount || (*topic == Topic::NoShow && earlier.is_some() && !rule);
-            match (is_meant, &about.room) {
-                (false, _) => None,
-                (true, Found::Missing) => {
-                    earlier.filter(|earlier| priced_request(earlier).is_some()).or_else(|| priced(&|_| true))
-                }
-                (true, room) => priced(&|request| request.room == *room),
+            let speaks_of_booking = earlier.is_some() || !about.room.is_missing();
+            let is_meant = supposes || amount || (*topic == Topic::NoShow && speaks_of_booking && !rule);
+            if !is_meant {
+                return Needed::Nothing;
+            }
+            if about.room.is_missing() {
+                let spoken_of = earlier.filter(|earlier| priced_request(earlier).is_some());
+                return spoken_of.or_else(|| priced(&|_| true)).into();
+            }
+            match priced(&|request| request.room == about.room) {
+                Some(part) => Needed::Result(part),
+                None if about.open_for_quote().is_empty() => Needed::PriceOf,
+                None => Needed::Nothing,
             }
         }
-        _ => None,
+        _ => Needed::Nothing,
     }
 }
 

@@ -94,9 +94,20 @@ fn without_a_price_in_the_text_nothing_needs_one() {
         ("What happens if I don't show up?", &[of(Policy)]),
         ("Compare prices for 3h. What happens if I don't show up?", &[of(Pricing), of(Policy)]),
         ("Cancel RSV-0001. And what happens if I don't show up?", &[of(Booking), of(Policy)]),
+        ("Quote Focus pro 3h. What happens if I don't show up for the Studio?", &[of(Booking), of(Policy)]),
+    ]);
+}
+
+#[test]
+fn the_price_of_a_booking_that_a_question_describes_is_a_part_too() {
+    let expected = &[of(Booking), on(0, Policy)][..];
+    check(&[
+        ("What happens if I don't show up for Focus pro 3h?", expected),
+        ("What do I pay if I miss my Focus pro 3h booking?", expected),
+        ("What is the no-show fee for Focus pro 3h?", &[of(Policy)]),
         (
             "Quote Focus pro 3h. What happens if I don't show up for Studio basic 2h?",
-            &[of(Booking), of(Policy)],
+            &[of(Booking), of(Booking), on(1, Policy)],
         ),
     ]);
 }
@@ -136,7 +147,6 @@ fn what_only_the_work_brings_is_not_in_the_text() {
     check(&[
         ("Book Forum team 3h tomorrow at 9, for 6 people", &[of(Booking)]),
         ("Buche Forum team 3h morgen um 9 für 6 Personen", &[of(Booking)]),
-        ("What happens if I don't show up for Focus pro 3h?", &[of(Policy)]),
         ("Hello there, blubb!", &[]),
         ("", &[]),
     ]);

@@ -3,8 +3,9 @@
 //! The same agents, guards and tools as in lesson 05; the decisions are made by `offline-rules`, which needs no
 //! network. Exit status: 0 answered, 1 ended otherwise, 2 wrong use.
 
-use examples_kit::{Flags, Misuse, RunRow, Trace, install, print};
+use examples_kit::{Flags, Misuse, RunRow, Trace, Verdict, install, print};
 use reservo::{OfflineRules, demo, entry, specialists};
+use serde::Serialize;
 use sommelier_handoff::RunEnd;
 use sommelier_runner::{Gate, Outcome, Report, Runner};
 use std::error::Error;
@@ -70,10 +71,12 @@ fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
     let Outcome::Ended(report) = Runner::new(OfflineRules).gate(gate).run(&relay, text)? else {
         return Err("the run waits for somebody, and nobody can answer here".into());
     };
+    let pattern = Verdict::of(text, &report);
     if flags.json {
-        print(&serde_json::to_string_pretty(&RunRow::of(&report, OfflineRules::NAME))?)?;
+        let row = Row { run: RunRow::of(&report, OfflineRules::NAME), pattern };
+        print(&serde_json::to_string_pretty(&row)?)?;
     } else {
-        print(&told(&report))?;
+        print(&told(&report, &pattern))?;
         if flags.trace == Trace::Tree {
             // The answer has been given; who watches the trace may be gone.
             let _ = writeln!(io::stderr(), "\n{}", metrics.report());
@@ -86,7 +89,15 @@ fn is_answered(end: &RunEnd) -> bool {
     *end == RunEnd::Answered
 }
 
-fn told(report: &Report) -> String {
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    run: RunRow,
+    pattern: Verdict,
+}
+
+fn told(report: &Report, pattern: &Verdict) -> String {
     let mut text = match report.answer() {
         "" => format!("No answer: the run ended as {}.", report.end().as_str()),
         answer => answer.to_owned(),
@@ -95,6 +106,7 @@ fn told(report: &Report) -> String {
     for hop in report.hops() {
         text.push_str(&format!("\n{} → {} with {} bytes", hop.from, hop.to, hop.package_bytes));
     }
+    text.push_str(&format!("\npattern: {pattern}"));
     text
 }
 

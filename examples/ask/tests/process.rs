@@ -1,7 +1,7 @@
 //! What the process does: exit status, what goes to stdout and stderr, wrong use.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says so by panicking")]
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, Output};
 
@@ -28,13 +28,17 @@ fn misused<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, says: &str) 
 }
 
 #[test]
-fn an_answer_is_printed_with_who_gave_it_and_how_it_came_there() {
+fn an_answer_is_printed_with_who_gave_it_how_it_came_there_and_which_pattern_it_called_for() {
     let output = ask([RUNNING_CASE]);
     assert_eq!(output.status.code(), Some(0));
-    let lines: Vec<&str> = stdout(&output).lines().rev().take(2).collect();
+    let lines: Vec<&str> = stdout(&output).lines().rev().take(3).collect();
     assert_eq!(
         lines,
-        ["booking_agent → policy_agent with 105 bytes", "policy_agent answered, decisions by offline-rules"]
+        [
+            "pattern: handoff, since a part needs a result that only the agent at work on another part has",
+            "booking_agent → policy_agent with 105 bytes",
+            "policy_agent answered, decisions by offline-rules",
+        ]
     );
     assert_eq!(stderr(&output), "");
 }
@@ -52,6 +56,70 @@ fn json_is_one_document_and_nothing_else() {
     assert_eq!(row["hops"][0]["package"]["context"]["quoted_cents"], 6000);
     assert!(row["answer"].as_str().unwrap().contains("6500"));
     assert_eq!(stderr(&output), "");
+}
+
+/// The member `pattern` of what `--json` prints.
+fn pattern(text: &str) -> Value {
+    let output = ask([text, "--json", "--approve"]);
+    let row: Value = serde_json::from_str(stdout(&output)).unwrap();
+    row["pattern"].clone()
+}
+
+#[test]
+fn json_tells_the_pattern_by_the_text_and_as_the_run_met_it() {
+    let needs_result = json!({
+        "pattern": "handoff",
+        "reason": "needs_result",
+        "detail": "a part needs a result that only the agent at work on another part has",
+    });
+    assert_eq!(
+        pattern(RUNNING_CASE),
+        json!({
+            "from_text": needs_result,
+            "as_met": needs_result,
+            "needs": ["needs_result"],
+            "handoff_was_right": true,
+        }),
+    );
+    assert_eq!(
+        pattern("Book Forum team 3h tomorrow at 9, for 6 people"),
+        json!({
+            "from_text": {
+                "pattern": "single_agent",
+                "reason": "one_trade",
+                "detail": "one trade does all that is asked",
+            },
+            "as_met": {
+                "pattern": "handoff",
+                "reason": "found_in_work",
+                "detail": "a need came up in the work that nothing in the request tells",
+            },
+            "needs": ["found_in_work"],
+            "handoff_was_right": true,
+        }),
+    );
+    let one_trade = json!({
+        "pattern": "single_agent",
+        "reason": "one_trade",
+        "detail": "one trade does all that is asked",
+    });
+    assert_eq!(
+        pattern("Quote Forum basic 2h and, if under 15000 cents, book it for tomorrow at 15"),
+        json!({"from_text": one_trade, "as_met": one_trade, "needs": [], "handoff_was_right": null}),
+    );
+}
+
+#[test]
+fn a_handoff_that_a_fan_out_would_have_done_is_told() {
+    let output = ask(["Compare pro prices for 4h and tell me the cancellation policy"]);
+    let last = stdout(&output).lines().next_back();
+    assert_eq!(
+        last,
+        Some(
+            "pattern: fan_out, since every part was known at arrival and none needs the result of another; \
+             handing over worked, but fan_out was right from the start"
+        ),
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What the example binaries share: flags, the subscriber, and how a run is printed.
+//! What the example binaries share: flags, the subscriber, how a run is printed, and which pattern it
+//! called for.
 //!
 //! Nothing here is needed to use the crates; it keeps the examples to the lines that matter.
 
@@ -6,8 +7,10 @@ mod flags;
 mod lesson;
 mod run;
 mod trace;
+mod verdict;
 
 pub use flags::{Flags, Misuse};
 pub use lesson::{Claim, Lesson, Shown};
 pub use run::{HopRow, RefusalRow, RunRow, excerpt, narrate, print, printable};
 pub use trace::{Trace, install};
+pub use verdict::{Need, Verdict, shape_of};
