@@ -1,35 +1,4 @@
 //! Which pattern a request calls for, and why.
-//!
-//! Two things decide, and the wording of the request is neither of them: *when* a need is found, and whether one part
-//! needs what another brings. Four questions ask for them, and [`Shape`] holds the answers. They are asked in this
-//! order, and the first that fits decides:
-//!
-//! | found in the work | order fixed before | parts at arrival | dependence | pattern | reason |
-//! |---|---|---|---|---|---|
-//! | yes | any | any | any | handoff | [`FoundInWork`](Reason::FoundInWork) |
-//! | no | yes | any | any | pipeline | [`OrderFixed`](Reason::OrderFixed) |
-//! | no | no | 0 | any | single agent | [`NoPart`](Reason::NoPart) |
-//! | no | no | 1 | any | single agent | [`OneTrade`](Reason::OneTrade) |
-//! | no | no | 2 or more | independent | fan-out | [`KnownAndIndependent`](Reason::KnownAndIndependent) |
-//! | no | no | 2 or more | on a result | handoff | [`NeedsResult`](Reason::NeedsResult) |
-//! | no | no | 2 or more | on a decision | supervisor | [`DecidedFromResults`](Reason::DecidedFromResults) |
-//!
-//! Why the first row stands first: a need that came up in the work has no place in an order that was fixed before it,
-//! and nobody outside has seen it. Whatever the rest of the request is like, that need is handed over by the one who
-//! found it. The rest keeps its own pattern; ask for it with `found_in_work: false`.
-//!
-//! # To check yourself
-//!
-//! On a case that you have not seen before, ask in this order.
-//!
-//! 1. Could somebody who knows the request alone, and has done nothing, write down every part? If not, because a tool's
-//!    result brought a part to light: **handoff**.
-//! 2. Would the same stages run in the same order for every request? **Pipeline**.
-//! 3. Is one trade enough? **Single agent**, however many steps it takes.
-//! 4. Can all parts begin at once? **Fan-out**. That somebody is called "supervisor", or that a turn is "handed over"
-//!    before anyone has worked, does not change it: what is known at arrival and independent is no handoff.
-//! 5. Does a part wait for a value that the agent at work will have, and is it plain whose part that is? **Handoff**: it
-//!    passes the value on. Must somebody outside look at results to say who works next, or whether? **Supervisor**.
 
 use serde::Serialize;
 use std::fmt;
@@ -202,6 +171,39 @@ impl fmt::Display for Choice {
 }
 
 /// Chooses the pattern for a request: pure, and with an answer to every shape.
+///
+/// Two things decide, and the wording of the request is neither of them: *when* a need is found, and whether one part
+/// needs what another brings. Four questions ask for them, and [`Shape`] holds the answers. They are asked in this
+/// order, and the first that fits decides:
+///
+/// | found in the work | order fixed before | parts at arrival | dependence | pattern | reason |
+/// |---|---|---|---|---|---|
+/// | yes | any | any | any | handoff | [`FoundInWork`](Reason::FoundInWork) |
+/// | no | yes | any | any | pipeline | [`OrderFixed`](Reason::OrderFixed) |
+/// | no | no | 0 | any | single agent | [`NoPart`](Reason::NoPart) |
+/// | no | no | 1 | any | single agent | [`OneTrade`](Reason::OneTrade) |
+/// | no | no | 2 or more | independent | fan-out | [`KnownAndIndependent`](Reason::KnownAndIndependent) |
+/// | no | no | 2 or more | on a result | handoff | [`NeedsResult`](Reason::NeedsResult) |
+/// | no | no | 2 or more | on a decision | supervisor | [`DecidedFromResults`](Reason::DecidedFromResults) |
+///
+/// Why the first row stands first: a need that came up in the work has no place in an order that was fixed before it,
+/// and nobody outside has seen it. Whatever the rest of the request is like, that need is handed over by the one who
+/// found it. The rest keeps its own pattern; ask for it with `found_in_work: false`.
+///
+/// # To check yourself
+///
+/// On a case that you have not seen before, ask in this order.
+///
+/// 1. Could somebody who knows the request alone, and has done nothing, write down every part? If not, because a tool's
+///    result brought a part to light: **handoff**.
+/// 2. Would the same stages run in the same order for every request? **Pipeline**.
+/// 3. Is one trade enough? **Single agent**, however many steps it takes.
+/// 4. Can all parts begin at once? **Fan-out**. That somebody is called "supervisor", or that a turn is "handed over"
+///    before anyone has worked, does not change it: what is known at arrival and independent is no handoff.
+/// 5. Does a part wait for a value that the agent at work will have, and is it plain whose part that is? **Handoff**: it
+///    passes the value on. Must somebody outside look at results to say who works next, or whether? **Supervisor**.
+///
+/// # Example
 ///
 /// ```
 /// use sommelier_patterns::{Dependence, Pattern, Reason, Shape, choose};

@@ -1,7 +1,9 @@
 //! Which trades a text asks for, and which of its parts needs what another brings.
 
+use proptest::prelude::*;
 use reservo::Entry::{self, Booking, Policy, Pricing};
-use reservo::{Facet, Facets, facets};
+use reservo::reader::read;
+use reservo::{DEMO_NOW, Facet, Facets, entry, facets};
 
 /// A part that needs nothing.
 const fn of(desk: Entry) -> Facet {
@@ -168,4 +170,32 @@ fn in_json_a_part_is_a_desk_and_a_place() {
         "parts": [{"desk": "booking_agent", "needs": null}, {"desk": "policy_agent", "needs": 0}],
     });
     assert_eq!(serde_json::to_value(found).ok(), Some(expected));
+}
+
+proptest! {
+    /// Whatever the text: a part needs another that is there, no need goes in a circle, nothing that was read is left
+    /// out, and whoever hears the text first has a part of it if anyone has.
+    #[test]
+    fn any_text_has_facets_that_fit_together(
+        text in "(Quote Focus pro 3h|Studio basic 2h|book it at 9|book the cheapest|compare prices|if over 9000 cents|what if I miss it|how much if I cancel|for Focus pro 3h|the cancellation policy|thanks|blubb|, | and |[.?] ){0,12}",
+    ) {
+        let Facets { parts } = facets(&text);
+        for (place, part) in parts.iter().enumerate() {
+            let Some(needs) = part.needs else { continue };
+            prop_assert!(needs != place && needs < parts.len(), "{text:?} {parts:?}");
+            let mut seen = vec![place];
+            let mut next = Some(needs);
+            while let Some(at) = next {
+                prop_assert!(!seen.contains(&at), "{text:?} {parts:?}");
+                seen.push(at);
+                next = parts[at].needs;
+            }
+        }
+        let read = read(&text, DEMO_NOW);
+        let of_trades = read.parts.iter().filter(|part| part.intent.desk().is_some()).count();
+        prop_assert!(parts.len() >= of_trades, "{text:?} {parts:?}");
+        let says_quote = text.contains("Quote");
+        let first = entry(&text);
+        prop_assert!(of_trades == 0 || says_quote || parts.iter().any(|part| part.desk == first), "{text:?}");
+    }
 }
