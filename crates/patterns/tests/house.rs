@@ -24,8 +24,7 @@ fn a_comparison_and_a_policy_are_a_fan_out() {
         .build()
         .unwrap();
     let report = run(&team, "Compare pro prices for 4h and tell me the cancellation policy");
-    for told in ["ask_pricing: ", "8000 cents", "12800 cents", "20800 cents", "ask_policy: ", "POL-CANCEL"]
-    {
+    for told in ["ask_pricing: ", "8000 cents", "12800 cents", "20800 cents", "ask_policy: ", "POL-CANCEL"] {
         assert!(report.answer().contains(told), "{told}: {}", report.answer());
     }
     assert_eq!((team.model_calls(&report), team.critical_path(&report)), (4, 2));
