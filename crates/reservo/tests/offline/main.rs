@@ -43,9 +43,10 @@ fn every_number_of_every_answer_has_a_ground() {
         if let Some(now) = now {
             house.now = now.parse().unwrap();
         }
+        let now = house.now;
         let relay = relay(house, &text);
         let done = drive(&relay, &text, approve, |step| step);
-        let found = ungrounded(&done, &text);
+        let found = ungrounded(&done, &text, now);
         assert!(found.is_empty(), "{text:?} is answered {:?}, where {found:?} has no ground", done.answer());
     }
 }
@@ -405,7 +406,7 @@ proptest! {
         for id in cancelled(&done) {
             prop_assert!(text.contains(&id), "{id} is cancelled, and {text:?} does not name it");
         }
-        let found = ungrounded(&done, &text);
+        let found = ungrounded(&done, &text, reservo::DEMO_NOW);
         prop_assert!(found.is_empty(), "{:?} has no ground in {:?}", found, done.answer());
     }
 }
