@@ -91,9 +91,10 @@ impl Lesson {
         if !flags.words.is_empty() {
             return Err(Misuse::new(format!("a lesson takes no words, found {:?}", flags.words)).into());
         }
-        install(flags.trace);
+        let metrics = install(flags.trace);
         let shown = show(flags)?;
-        print(&if flags.json { self.json(&shown)? } else { self.text(flags, &shown) })?;
+        let has_spans = metrics.report().workflows.closed > 0;
+        print(&if flags.json { self.json(&shown)? } else { self.text(flags, has_spans, &shown) })?;
         Ok(shown.claims.iter().all(|claim| claim.holds))
     }
 
@@ -111,14 +112,19 @@ impl Lesson {
         serde_json::to_string_pretty(&Document { lesson: self.number, title: self.title, shown, claims })
     }
 
-    fn text<J>(self, flags: &Flags, shown: &Shown<J>) -> String {
+    fn text<J>(self, flags: &Flags, has_spans: bool, shown: &Shown<J>) -> String {
         let mut text =
             format!("Lesson {}: {}\n\n{}\nWhat this run shows:\n", self.number, self.title, shown.text);
         for claim in &shown.claims {
             text.push_str(&format!("  {} {}\n", if claim.holds { "yes" } else { "NO " }, claim.claim));
         }
         if flags.trace == Trace::Off {
-            text.push_str(&format!("\nThe same as spans: cargo xtask lesson {} --trace tree", self.number));
+            if has_spans {
+                text.push_str(&format!(
+                    "\nThe same as spans: cargo xtask lesson {} --trace tree",
+                    self.number
+                ));
+            }
             for (flag, value, meaning) in self.flags {
                 text.push_str(&format!("\nTo change it:      --{flag} {value}, {meaning}"));
             }

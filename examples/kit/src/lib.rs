@@ -3,14 +3,17 @@
 //!
 //! Nothing here is needed to use the crates; it keeps the examples to the lines that matter.
 
+pub mod case;
 mod flags;
 mod lesson;
+mod measured;
 mod run;
 mod trace;
 mod verdict;
 
 pub use flags::{Flags, Misuse};
 pub use lesson::{Claim, Lesson, Shown};
-pub use run::{HopRow, RefusalRow, RunRow, excerpt, narrate, print, printable};
+pub use measured::{Asked, Measured, json_bytes};
+pub use run::{HopRow, RefusalRow, RunRow, excerpt, narrate, narrate_agent, print, printable};
 pub use trace::{Trace, install};
 pub use verdict::{Need, Verdict, shape_of};

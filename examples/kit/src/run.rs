@@ -115,12 +115,7 @@ pub fn narrate(done: &Done) -> String {
             continue;
         }
         let messages = run.idle(agent).map(|turn| turn.messages()).unwrap_or_default();
-        let calls = messages.iter().flat_map(Message::tool_uses);
-        let handoffs: Vec<&str> =
-            calls.filter(|call| call.name() == HANDOFF_TO_SPECIALIST).map(ToolUse::id).collect();
-        for message in messages {
-            tell(&mut text, agent, message, &handoffs);
-        }
+        text.push_str(&narrate_agent(agent, messages));
         for hop in run.trail().taken().filter(|hop| hop.from.as_str() == *agent) {
             let package = hop.package.as_ref().map(HandoffPackage::to_json).unwrap_or_default();
             line(&mut text, "", &format!("handoff: {} → {}", hop.from, hop.to));
@@ -128,6 +123,18 @@ pub fn narrate(done: &Done) -> String {
             line(&mut text, "", &format!("what stays behind: {} bytes of conversation", hop.history_bytes));
             text.push('\n');
         }
+    }
+    text
+}
+
+/// Tells one agent's conversation: what it read, called, got and said.
+pub fn narrate_agent(agent: &str, messages: &[Message]) -> String {
+    let calls = messages.iter().flat_map(Message::tool_uses);
+    let handoffs: Vec<&str> =
+        calls.filter(|call| call.name() == HANDOFF_TO_SPECIALIST).map(ToolUse::id).collect();
+    let mut text = String::new();
+    for message in messages {
+        tell(&mut text, agent, message, &handoffs);
     }
     text
 }
@@ -151,8 +158,8 @@ fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str]) {
     for result in message.tool_results() {
         // No tool has run for a handoff: the loop answers it, so that the conversation stays legal.
         let how = match (handoffs.contains(&result.tool_use_id()), result.is_error()) {
-            (true, _) => "(the loop)",
-            (false, true) => "error",
+            (_, true) => "error",
+            (true, false) => "(the loop)",
             (false, false) => "result",
         };
         line(text, how, &result.words());

@@ -1,0 +1,69 @@
+//! A model that is asked through, so that what it was sent can be measured.
+
+use serde::Serialize;
+use sommelier_protocol::{Message, ModelRequest, ModelResponse};
+use sommelier_runtime::{Model, ModelError};
+use std::sync::{Mutex, PoisonError};
+
+/// A model and a note of each request that it was sent.
+#[derive(Debug)]
+pub struct Measured<M> {
+    model: M,
+    asked: Mutex<Vec<Asked>>,
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    /// The agent that asked.
+    pub agent: String,
+    /// Bytes of the request's `messages` as compact JSON.
+    pub message_bytes: usize,
+}
+
+impl<M> Measured<M> {
+    /// A model whose requests are noted.
+    pub fn new(model: M) -> Self {
+        Self { model, asked: Mutex::default() }
+    }
+
+    /// The model itself.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
+    /// The requests so far, in order.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Bytes of the messages of all requests so far: what the models had to read.
+    pub fn bytes_read(&self) -> usize {
+        self.asked().iter().map(|asked| asked.message_bytes).sum()
+    }
+}
+
+impl<M: Model> Model for Measured<M> {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        let asked = Asked { agent: request.caller.to_string(), message_bytes: json_bytes(&request.messages) };
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+        self.model.complete(request)
+    }
+
+    fn provider(&self) -> &str {
+        self.model.provider()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.model.name()
+    }
+
+    fn label(&self) -> Option<&str> {
+        self.model.label()
+    }
+}
+
+/// Bytes of messages as compact JSON.
+pub fn json_bytes(messages: &[Message]) -> usize {
+    serde_json::to_string(messages).unwrap_or_default().len()
+}
