@@ -36,4 +36,4 @@ pub use merge::{Conflict, Merged, OnConflict, merge};
 pub use pipeline::Pipeline;
 pub use rule::{Finding, Move, Question, Rule, Sight};
 pub use supervisor::Supervisor;
-pub use team::Team;
+pub use team::{Team, critical_path};

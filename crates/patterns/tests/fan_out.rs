@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 use sommelier_handoff::{Agent, Delegate, DelegateStatus, RunEnd};
-use sommelier_patterns::{Conflict, FanOut, Finding, Merged, OnConflict, Pipeline, Team, merge};
+use sommelier_patterns::{
+    Conflict, FanOut, Finding, Merged, OnConflict, Pipeline, Team, critical_path, merge,
+};
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runner::{Outcome, Report, Runner};
 use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
@@ -113,6 +115,8 @@ fn parts_are_distributed_and_put_together() {
     let report = run(&team, &model, "Go.");
     assert_eq!(report.answer(), "Go. [first: Go.] [second: Go.] [third: Go.]");
     assert_eq!((team.model_calls(&report), team.critical_path(&report)), (3, 1));
+    // Who does not know of the rule counts its two moves as calls.
+    assert_eq!(critical_path(&report), 3);
 }
 
 /// S0-25: the order is the one that was written down, whatever the stages say; each hears what the one before found.
