@@ -93,7 +93,7 @@ fn receipt(request: &ModelRequest<'_>) -> ModelResponse {
     let receipt = result(request);
     script::say(match receipt["booking_id"].as_str() {
         Some(id) => format!("Booked as {id}, for {} cents.", receipt["total_cents"]),
-        None => format!("Nothing was booked: {}.", text(&receipt["message"])),
+        None => format!("Nothing was booked: {}.", text(&receipt["error"])),
     })
 }
 
