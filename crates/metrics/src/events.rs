@@ -14,9 +14,10 @@ use crate::slots::LayerId;
 
 /// A layer that calls a function for each thing that happens, as `(event, data)`.
 ///
-/// The events are, at the opening of a span, `turn_received`, `model_requested` and `tool_intended`; and at its
-/// close `model_responded` or `model_failed`, `tool_completed` or `tool_failed`, `handoff_committed` or
-/// `handoff_refused`, and `closed`. The data are the span's fields under their own names, as a JSON object: no
+/// The events are, at the opening of a span, `turn_received`, `model_requested`, `tool_intended` and `delegate_asked`;
+/// and at its close `model_responded` or `model_failed`, `tool_completed` or `tool_failed`, `handoff_committed` or
+/// `handoff_refused`, `delegate_returned`, `delegate_failed` or `delegate_refused`, and `closed`. A delegate's events
+/// name the run that asks, `parent_run`, and the branch, `child_run`; between them stand those of the branch. The data are the span's fields under their own names, as a JSON object: no
 /// text, argument or result is among them. A function that does nothing silences it; one that fails is its
 /// author's to guard, and is called from whichever thread closes the span.
 ///
@@ -98,6 +99,7 @@ fn at_the_opening(span: &str) -> Option<&'static str> {
         names::INVOKE_WORKFLOW => Some("turn_received"),
         names::CHAT => Some("model_requested"),
         names::EXECUTE_TOOL => Some("tool_intended"),
+        names::DELEGATE => Some("delegate_asked"),
         _ => None,
     }
 }
@@ -113,6 +115,12 @@ fn at_the_close(span: &str, fields: &Fields) -> Option<&'static str> {
         (names::HANDOFF, _) => match fields.text(names::OUTCOME) {
             Some(names::REFUSED) => Some("handoff_refused"),
             _ => Some("handoff_committed"),
+        },
+        (names::DELEGATE, _) => match fields.text(names::STATUS) {
+            Some(names::REFUSED) => Some("delegate_refused"),
+            Some(names::DONE | names::PARTIAL) => Some("delegate_returned"),
+            // One that was cut off came to nothing either.
+            _ => Some("delegate_failed"),
         },
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! The layer that counts.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -12,9 +13,9 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use crate::fields::Fields;
 use crate::names;
 use crate::recent::Recent;
-use crate::report::{Hop, MAX_KEYS, MAX_LISTED_HOPS, ModelUse, Report};
+use crate::report::{Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelUse, Report};
 use crate::slots::LayerId;
-use crate::text::{clip, lock, micros};
+use crate::text::{clip, clip_id, lock, micros};
 
 /// Stands where a span did not say.
 const UNSET: &str = "(unset)";
@@ -24,7 +25,7 @@ const OTHERS: &str = "(others)";
 /// A handle on one set of counts; clones share it.
 ///
 /// Memory is bounded: an open span holds its own fields and nothing else, a table at most
-/// [`MAX_KEYS`] keys, the list of hops at most [`MAX_LISTED_HOPS`].
+/// [`MAX_KEYS`] keys, the lists of hops and of delegations at most [`MAX_LISTED_HOPS`] and [`MAX_LISTED_LINKS`].
 ///
 /// ```
 /// use sommelier_metrics::Metrics;
@@ -119,9 +120,15 @@ where
         let opened = Instant::now();
         let timing = match kind {
             Kind::Handoff => Some(Arc::new(Timing { opened, first_chat_us: OnceLock::new() })),
-            Kind::Workflow | Kind::Agent | Kind::Chat | Kind::Tool => None,
+            Kind::Workflow | Kind::Agent | Kind::Chat | Kind::Tool | Kind::Delegate => None,
         };
-        let open = Open { kind, opened, fields: Fields::created(attributes), timing };
+        let fields = Fields::created(attributes);
+        let branches = match kind {
+            Kind::Workflow => Some(Arc::default()),
+            Kind::Delegate => self.shared.open_branch(&fields, &span),
+            Kind::Agent | Kind::Chat | Kind::Tool | Kind::Handoff => None,
+        };
+        let open = Open { kind, opened, fields, timing, branches };
         self.shared.id.put(&mut span.extensions_mut(), open);
     }
 
@@ -150,6 +157,7 @@ where
             Kind::Chat => self.shared.close_chat(&open.fields, &span),
             Kind::Tool => self.shared.close_tool(&open.fields),
             Kind::Handoff => self.shared.close_handoff(&open, &id, &span),
+            Kind::Delegate => self.shared.close_delegate(&open, &span),
         }
     }
 }
@@ -177,6 +185,8 @@ struct Open {
     fields: Fields,
     /// A handoff's own; a receiver's, that of the handoff which it follows from.
     timing: Option<Arc<Timing>>,
+    /// How many branches are open under one user message: the workflow's own; a branch's, that of its workflow.
+    branches: Option<Arc<AtomicU64>>,
 }
 
 #[derive(Debug)]
@@ -192,6 +202,7 @@ enum Kind {
     Chat,
     Tool,
     Handoff,
+    Delegate,
 }
 
 impl Kind {
@@ -205,6 +216,7 @@ impl Kind {
             names::CHAT => Some(Self::Chat),
             names::EXECUTE_TOOL => Some(Self::Tool),
             names::HANDOFF => Some(Self::Handoff),
+            names::DELEGATE => Some(Self::Delegate),
             _ => None,
         }
     }
@@ -236,7 +248,7 @@ impl Shared {
     {
         let timing = self.id.ancestor(span, |open: &Open| match open.kind {
             Kind::Agent => Some(open.timing.clone()),
-            Kind::Workflow | Kind::Chat | Kind::Tool | Kind::Handoff => None,
+            Kind::Workflow | Kind::Chat | Kind::Tool | Kind::Handoff | Kind::Delegate => None,
         });
         if let Some(timing) = timing.flatten() {
             timing.first_chat_us.get_or_init(|| micros(timing.opened.elapsed()));
@@ -308,9 +320,54 @@ impl Shared {
         fields.text(names::AGENT_NAME).map(str::to_owned).or_else(|| {
             self.id.ancestor(span, |open: &Open| match open.kind {
                 Kind::Agent => open.fields.text(names::AGENT_NAME).map(str::to_owned),
-                Kind::Workflow | Kind::Chat | Kind::Tool | Kind::Handoff => None,
+                Kind::Workflow | Kind::Chat | Kind::Tool | Kind::Handoff | Kind::Delegate => None,
             })
         })
+    }
+
+    /// Counts a branch among those that are open under the same workflow. A question without a target opens none.
+    fn open_branch<S>(&self, fields: &Fields, span: &SpanRef<'_, S>) -> Option<Arc<AtomicU64>>
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        fields.text(names::TRANSFER_TARGET)?;
+        let workflow = self.id.ancestor(span, |open: &Open| match open.kind {
+            Kind::Workflow => open.branches.clone(),
+            Kind::Agent | Kind::Chat | Kind::Tool | Kind::Handoff | Kind::Delegate => None,
+        });
+        let branches = workflow.unwrap_or_default();
+        let at_once = branches.fetch_add(1, Ordering::Relaxed) + 1;
+        let most = &mut lock(&self.tally).report.delegations.most_at_once;
+        *most = (*most).max(at_once);
+        Some(branches)
+    }
+
+    fn close_delegate<S>(&self, open: &Open, span: &SpanRef<'_, S>)
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        let Open { fields, opened, branches, .. } = open;
+        if let Some(branches) = branches {
+            branches.fetch_sub(1, Ordering::Relaxed);
+        }
+        let or_unset = |name: Option<&str>| name.map_or_else(|| UNSET.to_owned(), clip);
+        let id = |name| fields.text(name).map_or_else(|| UNSET.to_owned(), clip_id);
+        let link = Link {
+            parent_run: id(names::PARENT_RUN),
+            child_run: id(names::CHILD_RUN),
+            from: or_unset(self.agent(fields, span).as_deref()),
+            tool: or_unset(fields.text(names::TOOL_NAME)),
+            to: fields.text(names::TRANSFER_TARGET).map(clip),
+            status: or_unset(fields.text(names::STATUS)),
+            error: fields.text(names::ERROR_TYPE).map(clip),
+            package_bytes: fields.number(names::PACKAGE_BYTES).unwrap_or_default(),
+            steps_used: fields.number(names::STEPS_USED).unwrap_or_default(),
+            took_us: micros(opened.elapsed()),
+        };
+        let around = span.scope().skip(1).filter(|above| Kind::of(above.metadata()) == Some(Kind::Delegate));
+        let depth = 1 + around.count() as u64;
+        let refusal = fields.text(names::REFUSAL).or_else(|| fields.text(names::ERROR_TYPE));
+        lock(&self.tally).link(link, refusal, depth);
     }
 }
 
@@ -327,6 +384,33 @@ impl Tally {
                 self.timings.push(timing);
             }
             _ => handoffs.hops_unlisted += 1,
+        }
+    }
+
+    /// `depth` is 1 where the question was not asked within a branch.
+    fn link(&mut self, link: Link, refusal: Option<&str>, depth: u64) {
+        let delegations = &mut self.report.delegations;
+        let is_refused = link.status == names::REFUSED;
+        let crossing = if is_refused { 0 } else { link.package_bytes };
+        delegations.asked += 1;
+        *entry(&mut delegations.by_status, Some(&link.status)) += 1;
+        if is_refused {
+            *entry(&mut delegations.refusals, refusal) += 1;
+        } else {
+            delegations.deepest = delegations.deepest.max(depth);
+        }
+        add_to(&mut delegations.bytes_crossing, Some(crossing));
+        // What a branch within a branch used is told by the outer one too.
+        add_to(&mut delegations.steps_used, (depth == 1).then_some(link.steps_used));
+        let by_tool = entry(&mut delegations.by_tool, Some(&link.tool));
+        by_tool.asked += 1;
+        by_tool.failed += u64::from(link.error.is_some());
+        add_to(&mut by_tool.bytes_crossing, Some(crossing));
+        add_to(&mut by_tool.steps_used, Some(link.steps_used));
+        if delegations.links.len() < MAX_LISTED_LINKS {
+            delegations.links.push(link);
+        } else {
+            delegations.links_unlisted += 1;
         }
     }
 }

@@ -91,6 +91,7 @@ pub use events::OnEvent;
 pub use layer::{Metrics, MetricsLayer};
 pub use lines::LinesLayer;
 pub use report::{
-    Handoffs, Hop, MAX_KEYS, MAX_LISTED_HOPS, ModelCalls, ModelUse, Report, ToolRuns, ToolUse, Workflows,
+    DelegateUse, Delegations, Handoffs, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelCalls,
+    ModelUse, Report, ToolRuns, ToolUse, Workflows,
 };
 pub use tree::TreeLayer;

@@ -8,7 +8,7 @@
 //!
 //! | member | type | meaning |
 //! | --- | --- | --- |
-//! | `name` | string | the span's name: `invoke_workflow`, `invoke_agent`, `chat`, `execute_tool`, `handoff` |
+//! | `name` | string | the span's name: `invoke_workflow`, `invoke_agent`, `chat`, `execute_tool`, `handoff`, `delegate` |
 //! | `otel_name` | string or null | its field `otel.name`, which `fields` then leaves out |
 //! | `trace` | integer | the number of the root, from 1, in the order in which roots opened on this layer |
 //! | `span` | integer | the span's own number, from 1, unique on this layer |

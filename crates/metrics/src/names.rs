@@ -22,12 +22,14 @@ pub const CHAT: &str = "chat";
 pub const EXECUTE_TOOL: &str = "execute_tool";
 /// Span: one handoff asked for, taken or refused.
 pub const HANDOFF: &str = "handoff";
+/// Span: one question to a delegate. The branch that answers it, if one was opened, stands under it.
+pub const DELEGATE: &str = "delegate";
 
 /// Field: the span's full name by the conventions, for example `invoke_agent booking_agent`.
 pub const OTEL_NAME: &str = "otel.name";
 /// Field: the conversation which the user message belongs to.
 pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
-/// Field: the agent in control; on a handoff, the agent that hands off.
+/// Field: the agent in control; on a handoff, the agent that hands off; on a delegation, the one that asks.
 pub const AGENT_NAME: &str = "gen_ai.agent.name";
 /// Field: the model asked.
 pub const REQUEST_MODEL: &str = "gen_ai.request.model";
@@ -37,14 +39,15 @@ pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 /// Field: what the response cost, in tokens.
 pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
-/// Field: the tool run.
+/// Field: the tool run; on a delegation, the one by which it is asked.
 pub const TOOL_NAME: &str = "gen_ai.tool.name";
-/// Field: the agent which a handoff is for.
+/// Field: the agent which a handoff is for, or which is asked. A delegation that opens no branch has none; one that does
+/// has it from the beginning.
 pub const TRANSFER_TARGET: &str = "gen_ai.transfer.target.name";
 /// Field: the class of an error, of few distinct values.
 pub const ERROR_TYPE: &str = "error.type";
 
-/// Field: how a workflow ended, for example `answered`, `turn_limit` or `handed_off`.
+/// Field: how a workflow or a branch ended, for example `answered`, `turn_limit` or `handed_off`.
 pub const END: &str = "end";
 /// Field: who made a scripted decision, for example `concept (claude-sonnet-5)`.
 pub const DECISION: &str = "decision";
@@ -56,12 +59,26 @@ pub const PACKAGE_BYTES: &str = "package_bytes";
 pub const HISTORY_BYTES: &str = "history_bytes";
 /// Field: [`TAKEN`], [`REFUSED`] or [`TAKEN_OUT`].
 pub const OUTCOME: &str = "outcome";
-/// Field: the guard that refused.
+/// Field: the guard that refused a handoff, or why no branch was opened.
 pub const REFUSAL: &str = "refusal";
+/// Field: the run which asks, by the name of its conversation.
+pub const PARENT_RUN: &str = "parent_run";
+/// Field: the branch which answers, by the name of its conversation.
+pub const CHILD_RUN: &str = "child_run";
+/// Field: what a delegation came to: [`DONE`], [`PARTIAL`], [`FAILED`] or [`REFUSED`].
+pub const STATUS: &str = "status";
+/// Field: the model calls of a branch, those of its own branches included.
+pub const STEPS_USED: &str = "steps_used";
 
 /// Value of [`OUTCOME`]: the receiver took over.
 pub const TAKEN: &str = "taken";
-/// Value of [`OUTCOME`]: a guard kept the sender in control.
+/// Value of [`OUTCOME`]: a guard kept the sender in control. Value of [`STATUS`]: no branch was opened.
 pub const REFUSED: &str = "refused";
 /// Value of [`OUTCOME`]: the handoff was given to whoever drives the sender alone; no receiver took over.
 pub const TAKEN_OUT: &str = "taken_out";
+/// Value of [`STATUS`]: the branch answered.
+pub const DONE: &str = "done";
+/// Value of [`STATUS`]: the branch was stopped, and had said something until then.
+pub const PARTIAL: &str = "partial";
+/// Value of [`STATUS`]: the branch ended with nothing.
+pub const FAILED: &str = "failed";

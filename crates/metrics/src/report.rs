@@ -5,10 +5,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::{duration, shown};
+use crate::names;
+use crate::text::{duration, shown, steps};
 
 /// How many hops are listed one by one; later ones are only counted, in [`Handoffs::hops_unlisted`].
 pub const MAX_LISTED_HOPS: usize = 1_000;
+
+/// How many delegations are listed one by one; later ones are only counted, in [`Delegations::links_unlisted`].
+pub const MAX_LISTED_LINKS: usize = 1_000;
 
 /// How many distinct keys a table holds; later ones are counted together under `(others)`.
 ///
@@ -60,16 +64,20 @@ pub struct Report {
     pub workflows: Workflows,
     /// Model calls and their tokens.
     pub model: ModelCalls,
-    /// Tool runs and their errors. A handoff is no tool run.
+    /// Tool runs and their errors. A handoff is no tool run, nor is a delegation.
     pub tools: ToolRuns,
     /// Handoffs, hops and what crossed.
     pub handoffs: Handoffs,
+    /// Who asked whom while keeping the turn, and what came of it.
+    #[serde(default)]
+    pub delegations: Delegations,
 }
 
 impl Report {
     /// The same report with every time set to zero, so that two runs compare as whole values.
     ///
-    /// A time that was never measured stays `None`.
+    /// A time that was never measured stays `None`. What depends on which thread was faster is taken out too: the links
+    /// stand in the order of their ids, and [`Delegations::most_at_once`] is zero.
     ///
     /// ```
     /// # use sommelier_metrics::Report;
@@ -81,6 +89,11 @@ impl Report {
             hop.transfer_us = 0;
             hop.first_chat_us = hop.first_chat_us.map(|_| 0);
         }
+        for link in &mut self.delegations.links {
+            link.took_us = 0;
+        }
+        self.delegations.links.sort_by(|one, other| one.child_run.cmp(&other.child_run));
+        self.delegations.most_at_once = 0;
         self
     }
 }
@@ -219,6 +232,73 @@ impl fmt::Display for Hop {
     }
 }
 
+/// Delegations: `delegate` spans.
+///
+/// What a branch did is counted where it belongs: its model calls in [`ModelCalls`], its tools in [`ToolRuns`], its hops
+/// in [`Handoffs`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delegations {
+    /// Questions that were put to a delegate.
+    pub asked: u64,
+    /// How many by their `status`: `done`, `partial`, `failed`, `refused`; `(unset)` where none was recorded.
+    pub by_status: BTreeMap<String, u64>,
+    /// Refused questions by code, for example `not_yet` or `budget_spent`.
+    pub refusals: BTreeMap<String, u64>,
+    /// Bytes that crossed: the packages of the questions that were not refused.
+    pub bytes_crossing: u64,
+    /// Model calls in branches. Those of a branch within a branch are among those of the outer one, and count once.
+    pub steps_used: u64,
+    /// By the tool of the question.
+    pub by_tool: BTreeMap<String, DelegateUse>,
+    /// The most branches that were open at the same time under one user message. It depends on the threads.
+    pub most_at_once: u64,
+    /// How deep branches were nested: 1 where none was asked within another.
+    pub deepest: u64,
+    /// The first [`MAX_LISTED_LINKS`] delegations, in the order in which their spans closed, so those within a branch
+    /// stand before it.
+    pub links: Vec<Link>,
+    /// Delegations that are not listed.
+    pub links_unlisted: u64,
+}
+
+/// Questions put by one tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelegateUse {
+    /// Questions, with the refused ones.
+    pub asked: u64,
+    /// Questions that bore an `error.type`: refused, or not answered in full.
+    pub failed: u64,
+    /// Bytes that crossed.
+    pub bytes_crossing: u64,
+    /// Model calls of its branches, those of their own branches included.
+    pub steps_used: u64,
+}
+
+/// One delegation. Together the links are the tree of who asked whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The run that asked. An id of more than 120 characters is cut in its middle.
+    pub parent_run: String,
+    /// The branch; of a refused question, the one that would have been.
+    pub child_run: String,
+    /// The agent that asked.
+    pub from: String,
+    /// The tool by which it asked.
+    pub tool: String,
+    /// The agent that was asked; `None` when no branch was opened.
+    pub to: Option<String>,
+    /// `done`, `partial`, `failed` or `refused`.
+    pub status: String,
+    /// Why it is not done: how the branch ended, or the code of the refusal.
+    pub error: Option<String>,
+    /// The question and its context, in bytes.
+    pub package_bytes: u64,
+    /// Model calls of the branch, those of its own branches included.
+    pub steps_used: u64,
+    /// The life of the delegation's span, in microseconds.
+    pub took_us: u64,
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.rows();
@@ -246,7 +326,7 @@ impl Row {
 
 impl Report {
     fn rows(&self) -> Vec<Row> {
-        let Self { workflows, model, tools, handoffs } = self;
+        let Self { workflows, model, tools, handoffs, delegations } = self;
         let mut rows = vec![Row::new("workflows", workflows.closed, tally(&workflows.by_end))];
 
         let used = if model.total.calls > 0 { model.total.to_string() } else { String::new() };
@@ -278,7 +358,27 @@ impl Report {
         }
         rows.push(Row::new("bytes crossing", handoffs.bytes_crossing, ""));
         rows.push(Row::new("bytes left behind", handoffs.bytes_left_behind, ""));
+        rows.extend(delegations.rows());
         rows
+    }
+}
+
+impl Delegations {
+    /// Two rows; none when nobody was asked.
+    fn rows(&self) -> Vec<Row> {
+        if self.asked == 0 {
+            return Vec::new();
+        }
+        let refused = self.by_status.get(names::REFUSED).copied().unwrap_or_default();
+        let what = reasons(tally(&self.by_status), &self.refusals);
+        let within = format!(
+            "{} in all, asked with {} B; up to {} at once, {} deep",
+            steps(self.steps_used),
+            self.bytes_crossing,
+            self.most_at_once,
+            self.deepest
+        );
+        vec![Row::new("delegations", self.asked, what), Row::new("  branches", self.asked - refused, within)]
     }
 }
 

@@ -15,6 +15,18 @@ pub(crate) fn clip(text: &str) -> String {
     }
 }
 
+/// Cuts an id that is too long in its middle: ids of one conversation begin alike, and differ at their ends.
+pub(crate) fn clip_id(id: &str) -> String {
+    let chars = id.chars().count();
+    if chars <= MAX_CHARS {
+        return id.to_owned();
+    }
+    let half = MAX_CHARS / 2;
+    let head: String = id.chars().take(half).collect();
+    let tail: String = id.chars().skip(chars - half).collect();
+    format!("{head}…{tail}")
+}
+
 /// Clips, and escapes what could move the cursor, start a line or turn the writing direction: a tool's name may
 /// be of a model's choosing.
 pub(crate) fn shown(text: &str) -> String {
@@ -36,6 +48,11 @@ pub(crate) fn duration(us: u64) -> String {
         1_000..10_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
         _ => format!("{}.{} s", us / 1_000_000, us % 1_000_000 / 100_000),
     }
+}
+
+/// `1 step`, `2 steps`.
+pub(crate) fn steps(used: u64) -> String {
+    format!("{used} step{}", if used == 1 { "" } else { "s" })
 }
 
 /// Whole microseconds.
@@ -61,6 +78,14 @@ mod tests {
     fn a_terminal_is_safe_from_a_value() {
         assert_eq!(shown("a\u{1b}[2J\r\nb\u{202e}c\u{9b}µ→🙂"), "a\\u{1b}[2J\\r\\nb\\u{202e}c\\u{9b}µ→🙂");
         assert_eq!(shown(&"é".repeat(121)), format!("{}…", "é".repeat(120)));
+    }
+
+    #[test]
+    fn ids_of_one_long_conversation_stay_apart() {
+        let id = |end: &str| format!("{}{end}", "é".repeat(500));
+        assert_eq!(clip_id(&id("/1/2/0")), format!("{}…{}/1/2/0", "é".repeat(60), "é".repeat(54)));
+        assert_ne!(clip_id(&id("/1/2/0")), clip_id(&id("/1/2/1")));
+        assert_eq!(clip_id(&"é".repeat(120)), "é".repeat(120));
     }
 
     #[test]

@@ -14,6 +14,23 @@
 //!    1.1 ms     └─ chat scripted · 300 tokens in, 40 out · end_turn
 //! ```
 //!
+//! A question to a delegate has its branch under it. Branches that ran at the same time stand one after the other, each
+//! whole:
+//!
+//! ```text
+//!    6.0 ms  └─ agent supervisor
+//!    1.3 ms     ├─ chat scripted · 90 tokens in, 60 out · tool_use
+//!    2.9 ms     ├─ delegate ask_billing done · supervisor ⇄ billing 60 B · 2 steps
+//!    2.8 ms     │  └─ agent billing
+//!    1.2 ms     │     ├─ chat scripted · 40 tokens in, 20 out · tool_use
+//!     70 µs     │     ├─ tool find_invoice
+//!    1.2 ms     │     └─ chat scripted · 70 tokens in, 20 out · end_turn
+//!    1.4 ms     ├─ delegate ask_shipping done · supervisor ⇄ shipping 49 B · 1 step
+//!    1.3 ms     │  └─ agent shipping
+//!    1.2 ms     │     └─ chat scripted · 40 tokens in, 20 out · end_turn
+//!    1.1 ms     └─ chat scripted · 160 tokens in, 40 out · end_turn
+//! ```
+//!
 //! Values are cut at 120 characters, levels past the 64th are indented no further, and characters that steer a terminal are escaped. A writer that fails
 //! loses trees and never disturbs the run. A root that never closes is never drawn.
 
@@ -30,7 +47,7 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::fields::Fields;
 use crate::names;
 use crate::slots::LayerId;
-use crate::text::{duration, lock, micros, shown};
+use crate::text::{duration, lock, micros, shown, steps};
 
 /// How many spans of one root are kept and drawn; a last line counts the others.
 pub const MAX_DRAWN_SPANS: usize = 10_000;
@@ -271,6 +288,14 @@ impl Tree {
                     bytes(fields)
                 ));
             }
+            names::DELEGATE => {
+                parts.push(delegate(fields, pen));
+                let asker = pen.agent(text(names::AGENT_NAME).or_else(|| self.agent_above(node)));
+                let asked =
+                    text(names::TRANSFER_TARGET).map(|asked| format!(" ⇄ {}", pen.agent(Some(asked))));
+                parts.push(format!("{asker}{}{}", asked.unwrap_or_default(), bytes(fields)));
+                parts.extend(fields.number(names::STEPS_USED).map(steps));
+            }
             name => {
                 parts.push(name.to_owned());
                 parts.extend(text(names::OTEL_NAME));
@@ -315,6 +340,17 @@ fn handoff(fields: &Fields, pen: &Pen) -> String {
         (Some(outcome), _) => pen.paint(YELLOW, &format!("handoff{hop} {}", shown(outcome))),
         (None, _) => format!("handoff{hop}"),
     }
+}
+
+fn delegate(fields: &Fields, pen: &Pen) -> String {
+    let tool = fields.text(names::TOOL_NAME).map_or_else(unknown, shown);
+    let Some(status) = fields.text(names::STATUS) else { return format!("delegate {tool}") };
+    let colour = match status {
+        names::DONE => GREEN,
+        names::FAILED => RED,
+        _ => YELLOW,
+    };
+    pen.paint(colour, &format!("delegate {tool} {}", shown(status)))
 }
 
 fn bytes(fields: &Fields) -> String {

@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use emit::{DeadWriter, agent, chat, handoff, refuse, running_case, take, tool, workflow};
+use emit::{
+    DeadWriter, agent, chat, delegate, delegating_case, handoff, refuse, returned, running_case, take, tool,
+    unasked, workflow,
+};
 use sommelier_metrics::{
-    Handoffs, Hop, LinesLayer, MAX_KEYS, MAX_LISTED_HOPS, Metrics, ModelCalls, ModelUse, Report, ToolRuns,
-    ToolUse, TreeLayer, Workflows,
+    DelegateUse, Delegations, Handoffs, Hop, LinesLayer, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS,
+    Metrics, ModelCalls, ModelUse, Report, ToolRuns, ToolUse, TreeLayer, Workflows,
 };
 use tracing::{Dispatch, Span, dispatcher, info_span};
 use tracing_subscriber::prelude::*;
@@ -68,6 +71,7 @@ fn running_report(times: u64) -> Report {
             hops_unlisted: 0,
             refusals: counts([("known", times)]),
         },
+        delegations: Delegations::default(),
     }
 }
 
@@ -346,4 +350,186 @@ fn a_value_that_cannot_be_shown_spoils_no_count() {
         assert!(caught.is_err());
     });
     assert_eq!(report.tools.total, ToolUse { runs: 1, failed: 0 });
+}
+
+/// The links of the delegating case, in the order of their ids.
+fn delegating_links(conversation: &str) -> [Link; 4] {
+    let link =
+        |at: &str, from: &str, tool: &str, to: Option<&str>, status: &str, error: Option<&str>, steps| {
+            let child_run = format!("{conversation}{at}");
+            Link {
+                parent_run: child_run.rsplitn(4, '/').last().unwrap().to_owned(),
+                child_run,
+                from: from.to_owned(),
+                tool: tool.to_owned(),
+                to: to.map(str::to_owned),
+                status: status.to_owned(),
+                error: error.map(str::to_owned),
+                package_bytes: 40,
+                steps_used: steps,
+                took_us: 0,
+            }
+        };
+    [
+        link("/1/1/0", "supervisor", "ask_billing", Some("billing"), "done", None, 3),
+        link("/1/1/0/1/1/0", "billing", "ask_archive", Some("archive"), "done", None, 1),
+        link("/1/1/1", "supervisor", "ask_shipping", Some("shipping"), "partial", Some("truncated"), 2),
+        link("/1/1/2", "supervisor", "ask_legal", None, "refused", Some("not_yet"), 0),
+    ]
+}
+
+#[test]
+fn the_delegating_case_is_counted() {
+    let asked =
+        |failed, bytes_crossing, steps_used| DelegateUse { asked: 1, failed, bytes_crossing, steps_used };
+    assert_eq!(
+        watch(|| delegating_case("c-17")).without_times().delegations,
+        Delegations {
+            asked: 4,
+            by_status: counts([("done", 2), ("partial", 1), ("refused", 1)]),
+            refusals: counts([("not_yet", 1)]),
+            bytes_crossing: 120,
+            steps_used: 5,
+            by_tool: [
+                ("ask_archive".to_owned(), asked(0, 40, 1)),
+                ("ask_billing".to_owned(), asked(0, 40, 3)),
+                ("ask_legal".to_owned(), asked(1, 0, 0)),
+                ("ask_shipping".to_owned(), asked(1, 40, 2)),
+            ]
+            .into(),
+            most_at_once: 0,
+            deepest: 2,
+            links: delegating_links("c-17").to_vec(),
+            links_unlisted: 0,
+        }
+    );
+}
+
+/// What branches use is the agents' own, and in the total; their hops and tools are counted like any.
+#[test]
+fn what_branches_use_is_counted_where_it_belongs() {
+    let report = watch(|| delegating_case("c-17")).without_times();
+    let used =
+        |calls, input_tokens, output_tokens| ModelUse { calls, failed: 0, input_tokens, output_tokens };
+    assert_eq!(
+        report.model,
+        ModelCalls {
+            total: used(7, 35, 8),
+            by_agent: [
+                ("archive".to_owned(), used(1, 7, 1)),
+                ("billing".to_owned(), used(2, 13, 3)),
+                ("customs".to_owned(), used(1, 2, 1)),
+                ("shipping".to_owned(), used(1, 3, 1)),
+                ("supervisor".to_owned(), used(2, 10, 2)),
+            ]
+            .into(),
+        }
+    );
+    assert_eq!((report.handoffs.taken, report.tools.total.runs), (1, 1));
+    assert_eq!(report.model.total.calls, 2 + report.delegations.steps_used);
+}
+
+#[test]
+fn delegations_have_two_lines_of_the_table() {
+    let report = watch(|| delegating_case("c-17")).to_string();
+    let lines: Vec<&str> = report.lines().skip_while(|line| !line.starts_with("delegations")).collect();
+    assert_eq!(
+        lines,
+        [
+            "delegations          4  done 2, partial 1, refused 1: not_yet 1",
+            "  branches           3  5 steps in all, asked with 120 B; up to 3 at once, 2 deep",
+        ]
+    );
+    assert!(!watch(running_case).to_string().contains("delegations"));
+}
+
+/// Conversations at the same time: the sums are those of all, the links are each one's own, and how many branches are
+/// open at once is asked of one message at a time.
+#[test]
+fn eight_conversations_with_branches_are_kept_apart() {
+    let metrics = Metrics::new();
+    let dispatch = Dispatch::new(tracing_subscriber::registry().with(metrics.layer()));
+    thread::scope(|threads| {
+        for n in 0..8 {
+            let dispatch = &dispatch;
+            let run = move || dispatcher::with_default(dispatch, || delegating_case(&format!("c-{n}")));
+            threads.spawn(run);
+        }
+    });
+    let report = metrics.report();
+    assert_eq!(report.delegations.most_at_once, 3);
+    let delegations = report.without_times().delegations;
+    assert_eq!((delegations.asked, delegations.steps_used), (32, 40));
+    let expected: Vec<Link> = (0..8).flat_map(|n| delegating_links(&format!("c-{n}"))).collect();
+    assert_eq!(delegations.links, expected);
+}
+
+#[test]
+fn a_delegation_that_was_cut_off_has_no_status() {
+    let report =
+        watch(|| drop(delegate("supervisor", &Span::none(), "ask_billing", Some("billing"), "c/1/1/0")));
+    assert_eq!(report.delegations.by_status, counts([("(unset)", 1)]));
+    // Nor need it say anything else.
+    let report = watch(|| drop(info_span!(target: "sommelier", "delegate"))).without_times();
+    let unset = || "(unset)".to_owned();
+    let link = Link {
+        parent_run: unset(),
+        child_run: unset(),
+        from: unset(),
+        tool: unset(),
+        status: unset(),
+        ..Link::default()
+    };
+    assert_eq!(report.delegations.links, [link]);
+}
+
+#[test]
+fn links_past_the_cap_are_counted_but_not_listed() {
+    let all = MAX_LISTED_LINKS as u64 + 2;
+    let report = watch(|| {
+        for n in 0..all {
+            let tool = format!("ask_{n}");
+            returned(
+                &delegate("supervisor", &Span::none(), &tool, Some("billing"), "c/1/1/0"),
+                "done",
+                1,
+                "answered",
+            );
+        }
+        unasked(&delegate("supervisor", &Span::none(), "ask_0", None, "c/1/1/0"), "budget_spent");
+    });
+    let Delegations { asked, steps_used, by_tool, links, links_unlisted, .. } = report.delegations;
+    assert_eq!((asked, steps_used, links.len(), links_unlisted), (all + 1, all, MAX_LISTED_LINKS, 3));
+    assert_eq!((by_tool.len(), by_tool["ask_0"].asked), (MAX_KEYS, 2));
+}
+
+/// Names of conversations are the caller's: a long one is cut where the ids of its branches do not differ yet.
+#[test]
+fn a_long_conversation_name_does_not_make_its_branches_one() {
+    let name = "é".repeat(100_000);
+    let links = watch(|| delegating_case(&name)).delegations.links;
+    let ids = links.iter().map(|link| {
+        let (head, tail) = link.child_run.split_once('…').unwrap();
+        let end = tail.trim_start_matches('é');
+        assert_eq!((head.chars().count(), tail.chars().count()), (60, 60));
+        (link.tool.as_str(), end)
+    });
+    assert_eq!(
+        ids.collect::<BTreeMap<_, _>>(),
+        [
+            ("ask_archive", "/1/1/0/1/1/0"),
+            ("ask_billing", "/1/1/0"),
+            ("ask_legal", "/1/1/2"),
+            ("ask_shipping", "/1/1/1"),
+        ]
+        .into()
+    );
+}
+
+/// A report that was written before there were delegations can still be read.
+#[test]
+fn a_report_without_delegations_is_read() {
+    let mut old = serde_json::to_value(running_report(1)).unwrap();
+    old.as_object_mut().unwrap().remove("delegations").unwrap();
+    assert_eq!(serde_json::from_value::<Report>(old).unwrap(), running_report(1));
 }

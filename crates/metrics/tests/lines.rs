@@ -5,7 +5,7 @@ mod emit;
 
 use std::thread;
 
-use emit::{Writes, agent, chat, handoff, running_case, take, tool, workflow};
+use emit::{Writes, agent, chat, delegating_case, handoff, running_case, take, tool, workflow};
 use serde_json::{Value, json};
 use sommelier_metrics::LinesLayer;
 use tracing::field::Empty;
@@ -231,4 +231,49 @@ fn other_targets_are_passed_over() {
         })
     };
     assert_eq!(lines, [line("chat", 2, json!(1)), line("invoke_workflow", 1, Value::Null)]);
+}
+
+/// From the lines alone one reads who asked whom, and what stood under each question, whichever closed first.
+#[test]
+fn the_lines_of_branches_tell_who_asked_whom() {
+    let lines = lines(|| delegating_case("c-17"));
+    let fields = |line: &Value| {
+        let names = ["parent_run", "child_run", "gen_ai.agent.name", "gen_ai.transfer.target.name", "status"];
+        names.map(|name| line["fields"][name].as_str().unwrap_or("-").to_owned()).join(" ")
+    };
+    let delegates: Vec<&Value> = lines.iter().filter(|line| line["name"] == "delegate").collect();
+    assert_eq!(
+        delegates.iter().map(|line| fields(line)).collect::<Vec<_>>(),
+        [
+            "c-17 c-17/1/1/2 supervisor - refused",
+            "c-17 c-17/1/1/1 supervisor shipping partial",
+            "c-17/1/1/0 c-17/1/1/0/1/1/0 billing archive done",
+            "c-17 c-17/1/1/0 supervisor billing done",
+        ]
+    );
+    let span = |number: &Value| lines.iter().find(|line| line["span"] == *number).unwrap();
+    let under = |tool: &str| -> Vec<&str> {
+        let delegate = delegates.iter().find(|line| line["fields"]["gen_ai.tool.name"] == tool).unwrap();
+        let under = lines.iter().filter(|line| line["parent"] == delegate["span"]);
+        under.map(|line| line["otel_name"].as_str().unwrap()).collect()
+    };
+    assert_eq!(
+        ["ask_legal", "ask_shipping", "ask_archive", "ask_billing"].map(under),
+        [
+            vec![],
+            vec!["invoke_agent shipping", "invoke_agent customs"],
+            vec!["invoke_agent archive"],
+            vec!["invoke_agent billing"]
+        ]
+    );
+    let askers = delegates.iter().map(|line| span(&line["parent"])["otel_name"].as_str().unwrap());
+    assert_eq!(
+        askers.collect::<Vec<_>>(),
+        [
+            "invoke_agent supervisor",
+            "invoke_agent supervisor",
+            "invoke_agent billing",
+            "invoke_agent supervisor"
+        ]
+    );
 }

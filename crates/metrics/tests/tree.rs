@@ -3,7 +3,9 @@
 
 mod emit;
 
-use emit::{Writes, agent, handoff, refuse, running_case, tool, workflow};
+use emit::{
+    Writes, agent, delegate, delegating_case, handoff, refuse, running_case, tool, unasked, workflow,
+};
 use sommelier_metrics::TreeLayer;
 use sommelier_metrics::tree::MAX_DRAWN_SPANS;
 use tracing::{Span, info_span};
@@ -47,6 +49,37 @@ fn the_running_case_is_one_tree() {
 ........   │  └─ handoff 1 · booking_agent → policy_agent 105 B (left behind 433 B)
 ........   └─ agent policy_agent
 ........      └─ chat scripted · concept (claude-sonnet-5) · 300 tokens in, 70 out · end_turn
+"
+    );
+}
+
+/// Two branches that ran at the same time are drawn each whole, and what they asked and handed over within them.
+#[test]
+fn branches_are_drawn_each_whole() {
+    let drawn = draw(timeless, || delegating_case("c-17")).concat();
+    let brief = drawn.replace("scripted · concept (claude-sonnet-5) · ", "");
+    assert_eq!(
+        brief,
+        "\
+invoke_workflow · conversation c-17 · answered
+└─ agent supervisor
+   ├─ chat 4 tokens in, 1 out · tool_use
+   ├─ delegate ask_legal refused · supervisor 40 B · error not_yet
+   ├─ delegate ask_billing done · supervisor ⇄ billing 40 B · 3 steps
+   │  └─ agent billing
+   │     ├─ chat 9 tokens in, 2 out · tool_use
+   │     ├─ delegate ask_archive done · billing ⇄ archive 40 B · 1 step
+   │     │  └─ agent archive
+   │     │     ├─ tool find
+   │     │     └─ chat 7 tokens in, 1 out · end_turn
+   │     └─ chat 4 tokens in, 1 out · end_turn
+   ├─ delegate ask_shipping partial · supervisor ⇄ shipping 40 B · 2 steps · error truncated
+   │  ├─ agent shipping
+   │  │  ├─ chat 3 tokens in, 1 out · tool_use
+   │  │  └─ handoff 1 · shipping → customs 105 B (left behind 433 B)
+   │  └─ agent customs
+   │     └─ chat 2 tokens in, 1 out · max_tokens
+   └─ chat 6 tokens in, 1 out · end_turn
 "
     );
 }
@@ -105,6 +138,7 @@ fn hostile_values_are_escaped() {
         drop(tool(&workflow, "x\u{1b}[2J\n└─ tool y\u{7}\u{202e}"));
         drop(tool(&workflow, &"é".repeat(5_000)));
         refuse(&handoff(&workflow, "a\r\nb"), "known\u{1b}]0;title\u{7}");
+        unasked(&delegate("supervisor", &workflow, "ask\u{1b}[2J", Some("x\n└─ y"), "c"), "not\u{7}_yet");
         info_span!(target: "sommelier", parent: &workflow, "unheard_of", otel.name = "a\tb");
     });
     assert_eq!(
@@ -115,6 +149,7 @@ invoke_workflow · conversation c-17
 ├─ tool x\\u{{1b}}[2J\\n└─ tool y\\u{{7}}\\u{{202e}}
 ├─ tool {}…
 ├─ handoff refused by known\\u{{1b}}]0;title\\u{{7}} · booking_agent → a\\r\\nb 88 B · error handoff_refused
+├─ delegate ask\\u{{1b}}[2J refused · supervisor ⇄ x\\n└─ y 40 B · error not\\u{{7}}_yet
 └─ unheard_of · a\\tb
 ",
             "é".repeat(120)
@@ -129,8 +164,9 @@ fn bare_spans_are_drawn_too() {
         info_span!(target: "sommelier", parent: &agent, "chat");
         info_span!(target: "sommelier", parent: &agent, "execute_tool");
         info_span!(target: "sommelier", parent: &agent, "handoff");
+        info_span!(target: "sommelier", parent: &agent, "delegate");
     });
-    assert_eq!(drawn, ["agent ?\n├─ chat ?\n├─ tool ?\n└─ handoff · ? → ?\n"]);
+    assert_eq!(drawn, ["agent ?\n├─ chat ?\n├─ tool ?\n├─ handoff · ? → ?\n└─ delegate ? · ?\n"]);
 }
 
 #[test]

@@ -105,6 +105,10 @@ pub(crate) fn tool(agent: &Span, name: &str) -> Span {
 }
 
 pub(crate) fn handoff(agent: &Span, target: &str) -> Span {
+    handoff_of("booking_agent", agent, target)
+}
+
+pub(crate) fn handoff_of(name: &str, agent: &Span, target: &str) -> Span {
     info_span!(
         target: "sommelier",
         parent: agent,
@@ -113,7 +117,7 @@ pub(crate) fn handoff(agent: &Span, target: &str) -> Span {
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = "handoff_to_specialist",
         gen_ai.tool.call.id = "toolu_2",
-        gen_ai.agent.name = "booking_agent",
+        gen_ai.agent.name = name,
         gen_ai.transfer.mode = "pass_control",
         gen_ai.transfer.target.name = target,
         hop = Empty,
@@ -158,5 +162,80 @@ pub(crate) fn running_case() {
     drop(sender);
     chat(&receiver, "policy_agent", (300, 70), "end_turn").in_scope(|| ());
     drop(receiver);
+    workflow.record("end", "answered");
+}
+
+/// A question of the agent `name`: `target` is who answers it, none when no branch is opened.
+pub(crate) fn delegate(name: &str, asker: &Span, tool: &str, target: Option<&str>, child: &str) -> Span {
+    info_span!(
+        target: "sommelier",
+        parent: asker,
+        "delegate",
+        otel.name = format!("execute_tool {tool}"),
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = tool,
+        gen_ai.agent.name = name,
+        gen_ai.transfer.mode = "return_to_caller",
+        gen_ai.transfer.target.name = target,
+        parent_run = child.rsplitn(4, '/').last(),
+        child_run = child,
+        package_bytes = 40_u64,
+        status = Empty,
+        steps_used = Empty,
+        end = Empty,
+        refusal = Empty,
+        error.type = Empty
+    )
+}
+
+pub(crate) fn returned(delegate: &Span, status: &str, steps: u64, end: &str) {
+    delegate.record("status", status);
+    delegate.record("steps_used", steps);
+    delegate.record("end", end);
+    if status != "done" {
+        delegate.record("error.type", end);
+    }
+}
+
+pub(crate) fn unasked(delegate: &Span, code: &str) {
+    delegate.record("status", "refused");
+    delegate.record("refusal", code);
+    delegate.record("error.type", code);
+}
+
+/// A supervisor that asks two at the same time, of which one hands over and the other asks a third within; and two
+/// questions that are refused. The branches' spans open and close in turn, as those of two threads do.
+pub(crate) fn delegating_case(conversation: &str) {
+    let run = |end: &str| format!("{conversation}{end}");
+    let workflow = workflow();
+    let supervisor = agent(&workflow, "supervisor");
+    drop(chat(&supervisor, "supervisor", (4, 1), "tool_use"));
+    unasked(&delegate("supervisor", &supervisor, "ask_legal", None, &run("/1/1/2")), "not_yet");
+    let billing = delegate("supervisor", &supervisor, "ask_billing", Some("billing"), &run("/1/1/0"));
+    let shipping = delegate("supervisor", &supervisor, "ask_shipping", Some("shipping"), &run("/1/1/1"));
+    let (clerk, porter) = (agent(&billing, "billing"), agent(&shipping, "shipping"));
+    drop(chat(&clerk, "billing", (9, 2), "tool_use"));
+    drop(chat(&porter, "shipping", (3, 1), "tool_use"));
+    let archive = delegate("billing", &clerk, "ask_archive", Some("archive"), &run("/1/1/0/1/1/0"));
+    let hop = handoff_of("shipping", &porter, "customs");
+    take(&hop, 1);
+    let customs = agent(&shipping, "customs");
+    customs.follows_from(&hop);
+    drop((hop, porter));
+    let archivist = agent(&archive, "archive");
+    drop(tool(&archivist, "find"));
+    drop(chat(&customs, "customs", (2, 1), "max_tokens"));
+    drop(chat(&archivist, "archive", (7, 1), "end_turn"));
+    drop(customs);
+    returned(&shipping, "partial", 2, "truncated");
+    drop((shipping, archivist));
+    returned(&archive, "done", 1, "answered");
+    drop(archive);
+    drop(chat(&clerk, "billing", (4, 1), "end_turn"));
+    drop(clerk);
+    returned(&billing, "done", 3, "answered");
+    drop(billing);
+    drop(chat(&supervisor, "supervisor", (6, 1), "end_turn"));
+    drop(supervisor);
     workflow.record("end", "answered");
 }
