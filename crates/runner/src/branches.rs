@@ -25,16 +25,26 @@ impl Runner<'_> {
         agent: &Span,
         called_off: &CalledOff<'_>,
     ) -> Result<Delegation, RunError> {
-        let has_failed = AtomicBool::new(false);
+        let has_failed = &AtomicBool::new(false);
         let calls_off = relay.on_failed_branch() == OnFailedBranch::CallOff;
         let is_called_off =
-            || called_off().or_else(|| has_failed.load(Ordering::Acquire).then_some(CALLED_OFF));
+            &|| called_off().or_else(|| has_failed.load(Ordering::Acquire).then_some(CALLED_OFF));
         // A subscriber that was set for this thread alone is carried to the threads of the branches.
         let dispatch = dispatcher::get_default(Clone::clone);
         let (joint, branches) = delegation.split();
-        let driven = at_once(branches, |branch| {
-            dispatcher::with_default(&dispatch, || {
-                let branch = self.run_branch(relay, branch, agent, &is_called_off)?;
+        // The spans open in the order of the calls, whichever thread is the first to run. One that had ended when it was
+        // loaded is not asked again.
+        let asked = branches.into_iter().map(|branch| {
+            let span = branch.done().is_none().then(|| spans::delegate(agent, &branch));
+            (span, branch)
+        });
+        let driven = at_once(asked.collect(), |(span, branch)| {
+            // The inner `move` lets the span close while the subscriber is there.
+            dispatcher::with_default(&dispatch, move || {
+                let branch = match &span {
+                    Some(span) => self.run_branch(relay, branch, span, is_called_off)?,
+                    None => branch,
+                };
                 if calls_off && branch.has_failed() {
                     has_failed.store(true, Ordering::Release);
                 }
@@ -50,20 +60,19 @@ impl Runner<'_> {
         &self,
         relay: &Relay,
         branch: Branch,
-        agent: &Span,
+        span: &Span,
         called_off: &CalledOff<'_>,
     ) -> Result<Branch, RunError> {
         let Some(inside) = branch.relay(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
         };
-        let span = spans::delegate(agent, &branch);
         let take = ControlFlow::<Infallible, HandOff>::Continue;
         let branch =
-            branch.try_map(|step| match self.drive_under(inside, step, &span, take, called_off)? {
+            branch.try_map(|step| match self.drive_under(inside, step, span, take, called_off)? {
                 Driven::Done(done) => Ok::<_, RunError>(Step::Done(done)),
             })?;
         if let Some(done) = branch.done() {
-            spans::record_branch(&span, done);
+            spans::record_branch(span, done);
         }
         Ok(branch)
     }

@@ -123,7 +123,8 @@ impl<'m> Runner<'m> {
         let conversation = step.run().conversation().to_owned();
         let mut agent = spans::agent(parent, &conversation, step.run().active(), None);
         loop {
-            if let Some(reason) = called_off() {
+            // Branches are called off one by one, each at its own first step, so that each has its span.
+            if let Some(reason) = called_off().filter(|_| !matches!(step, Step::Delegate(_))) {
                 step = Step::Done(step.cancel(relay, reason, (self.clock)()));
             }
             let seen = Seen::of(step.run());

@@ -173,25 +173,24 @@ pub(crate) fn record_handed_off(workflow: &Span) {
 
 /// One question to a delegate. It holds the spans of the branch, and links the run that asked to the run that answers.
 pub(crate) fn delegate(asker: &Span, branch: &Branch) -> Span {
-    let target = branch.step().run().active();
     let asked = Question {
         from: branch.from(),
         tool: branch.tool(),
         call_id: branch.call_id(),
+        target: Some(branch.step().run().active()),
         child: branch.path(),
         package_bytes: branch.package().bytes(),
     };
-    let span = asked.span(asker);
-    span.record("gen_ai.transfer.target.name", target.as_str());
-    span
+    asked.span(asker)
 }
 
-/// A question that opened no branch.
+/// A question that opened no branch, and so has no target.
 pub(crate) fn unasked(asker: &Span, link: &Link) -> Span {
     let asked = Question {
         from: &link.from,
         tool: &link.tool,
         call_id: &link.call_id,
+        target: None,
         child: &link.id,
         package_bytes: link.package_bytes,
     };
@@ -202,13 +201,16 @@ struct Question<'a> {
     from: &'a AgentName,
     tool: &'a ToolName,
     call_id: &'a str,
+    target: Option<&'a AgentName>,
     child: &'a str,
     package_bytes: usize,
 }
 
 impl Question<'_> {
     fn span(&self, asker: &Span) -> Span {
-        // The branch's id is the asker's conversation, and the message, model call and call in it.
+        // The branch's id is the asker's conversation, and the message, model call and call in it: three numbers,
+        // whatever the conversation is called. Like the conversation's name, which is the caller's own, it stands
+        // here whole.
         let parent = self.child.rsplitn(4, '/').last().unwrap_or_default();
         info_span!(
             target: TARGET,
@@ -222,7 +224,7 @@ impl Question<'_> {
             gen_ai.tool.call.id = clipped(self.call_id),
             gen_ai.agent.name = self.from.as_str(),
             gen_ai.transfer.mode = "return_to_caller",
-            gen_ai.transfer.target.name = Empty,
+            gen_ai.transfer.target.name = self.target.map(AgentName::as_str),
             parent_run = parent,
             child_run = self.child,
             package_bytes = self.package_bytes as u64,

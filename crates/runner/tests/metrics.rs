@@ -3,15 +3,19 @@
 mod harness;
 
 use harness::{
-    REQUEST, agent, calls, decisions, desk, ended, hands_to, house, relay, runner, script, team, to,
+    REQUEST, Turn, agent, calls, decisions, desk, ended, hands_to, house, question, relay, runner, says,
+    script, supervised, team, to,
 };
-use sommelier_handoff::{Guards, HANDOFF_TO_SPECIALIST, Relay, Route, Step};
-use sommelier_metrics::{Handoffs, Hop, Metrics, ModelCalls, ModelUse, Report, ToolRuns, ToolUse, Workflows};
-use sommelier_protocol::ToolName;
+use sommelier_handoff::{Cost, Guards, HANDOFF_TO_SPECIALIST, Relay, Route, Step};
+use sommelier_metrics::{
+    DelegateUse, Delegations, Handoffs, Hop, Link, Metrics, ModelCalls, ModelUse, Report, ToolRuns, ToolUse,
+    Workflows,
+};
+use sommelier_protocol::{ToolName, Usage};
 use sommelier_runner::run_agent_with_handoff;
 use sommelier_runtime::{AgentName, ScriptedModel};
 use std::collections::BTreeMap;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use tracing::{Dispatch, dispatcher};
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -62,6 +66,7 @@ fn of_running_cases(n: u64, history_bytes: u64) -> Report {
             hops: (0..n).map(|_| hop.clone()).collect(),
             ..Handoffs::default()
         },
+        delegations: Delegations::default(),
     }
 }
 
@@ -171,6 +176,7 @@ fn refusals_are_counted_by_guard() {
                     ("self", 1),
                 ]),
             },
+            delegations: Delegations::default(),
         }
     );
     let told: u64 = counts.handoffs.refusals.values().sum();
@@ -210,6 +216,7 @@ fn failures_are_counted() {
                 errors: table([("invalid_arguments", 1), ("no_luck", 1)]),
             },
             handoffs: Handoffs::default(),
+            delegations: Delegations::default(),
         }
     );
     assert_eq!((u64::from(report.model_calls()), u64::from(report.tool_calls())), (2 - 1, 3));
@@ -229,6 +236,7 @@ fn a_handoff_that_is_taken_out_is_only_asked_for() {
             model: ModelCalls { total: used(1, 0), by_agent: table([("booking_agent", used(1, 0))]) },
             tools: ToolRuns::default(),
             handoffs: Handoffs { asked: 1, ..Handoffs::default() },
+            delegations: Delegations::default(),
         }
     );
 }
@@ -257,4 +265,140 @@ fn a_loaded_step_is_counted_from_there_on() {
     let (report, counts) = counted(|_| ended(runner(&model).drive(&relay, loaded)));
     assert_eq!((report.model_calls(), counts.model.total.calls), (4, 2));
     assert_eq!((counts.handoffs.taken, counts.handoffs.bytes_crossing), (1, 105));
+}
+
+/// A turn that costs so many tokens read.
+fn costing(tokens: u64, turn: Turn) -> Turn {
+    Box::new(move |request| {
+        let mut reply = turn(request);
+        reply.usage = Usage::new(tokens, 1);
+        reply
+    })
+}
+
+/// A supervisor that asks two at the same time; one of them hands over, and a third question is not valid.
+fn two_at_once() -> ScriptedModel {
+    let asked = [
+        ("ask_billing", question("Paid?")),
+        ("ask_shipping", question("Where?")),
+        ("ask_billing", to("x", "y")),
+    ];
+    script([
+        ("supervisor", costing(4, calls(asked))),
+        ("billing", costing(12, calls([("look", r#"{"word":"INV-311"}"#)]))),
+        ("billing", costing(8, says("Paid twice."))),
+        ("shipping", costing(3, hands_to("customs"))),
+        ("customs", costing(2, says("It waits for a form."))),
+        ("supervisor", costing(6, says("Paid twice, and it waits."))),
+    ])
+}
+
+/// S3-11: what branches did is counted as a whole value: the questions, the bytes that crossed, who asked whom and what
+/// came of it. The numbers are those of the run's own links.
+#[test]
+fn delegations_are_counted() {
+    let relay = supervised().build().unwrap();
+    let (report, counts) = counted(|_| ended(runner(two_at_once()).conversation("c").run(&relay, "hello")));
+    let mut links = report.links().to_vec();
+    links.sort_by(|one, other| one.id.cmp(&other.id));
+    let bytes: Vec<u64> = links.iter().map(|link| link.package_bytes as u64).collect();
+    let row = |place: usize, to: Option<&str>, status: &str, error: Option<&str>, steps_used| Link {
+        parent_run: "c".to_owned(),
+        child_run: links[place].id.to_string(),
+        from: "supervisor".to_owned(),
+        tool: links[place].tool.to_string(),
+        to: to.map(str::to_owned),
+        status: status.to_owned(),
+        error: error.map(str::to_owned),
+        package_bytes: bytes[place],
+        steps_used,
+        took_us: 0,
+    };
+    let asked = |asked, failed, bytes_crossing| DelegateUse { asked, failed, bytes_crossing, steps_used: 2 };
+    assert_eq!(
+        counts.delegations,
+        Delegations {
+            asked: 3,
+            by_status: table([("done", 2), ("refused", 1)]),
+            refusals: table([("invalid_question", 1)]),
+            bytes_crossing: bytes[0] + bytes[1],
+            steps_used: 4,
+            by_tool: table([("ask_billing", asked(2, 1, bytes[0])), ("ask_shipping", asked(1, 0, bytes[1]))]),
+            most_at_once: 0,
+            deepest: 1,
+            links: vec![
+                row(0, Some("billing"), "done", None, 2),
+                row(1, Some("shipping"), "done", None, 2),
+                row(2, None, "refused", Some("invalid_question"), 0),
+            ],
+            links_unlisted: 0,
+        }
+    );
+    let hop = &counts.handoffs.hops[0];
+    assert_eq!((hop.from.as_str(), hop.to.as_str(), hop.first_chat_us), ("shipping", "customs", Some(0)));
+    let runs = |runs| ToolUse { runs, failed: 0 };
+    assert_eq!(counts.tools.by_tool, table([("look", runs(1))]));
+}
+
+/// C139: what branches used is in the total, and is the agents' own: 35 tokens read, of which the supervisor 10, billing
+/// 20, and shipping with its receiver 5. The run says the same of itself.
+#[test]
+fn what_branches_used_is_in_the_total() {
+    let relay = supervised().build().unwrap();
+    let (report, counts) = counted(|_| ended(runner(two_at_once()).run(&relay, "hello")));
+    let used = |calls, input_tokens| ModelUse { calls, failed: 0, input_tokens, output_tokens: calls };
+    let by_agent = table([
+        ("billing", used(2, 20)),
+        ("customs", used(1, 2)),
+        ("shipping", used(1, 3)),
+        ("supervisor", used(2, 10)),
+    ]);
+    assert_eq!(counts.model, ModelCalls { total: used(6, 35), by_agent: by_agent.clone() });
+    let own = report.cost_by_agent().into_iter().map(|(agent, cost)| {
+        let Cost { model_calls, input_tokens, output_tokens } = cost;
+        (agent.to_string(), ModelUse { calls: model_calls.into(), failed: 0, input_tokens, output_tokens })
+    });
+    assert_eq!(own.collect::<BTreeMap<_, _>>(), by_agent);
+    assert_eq!((report.cost().input_tokens, report.model_calls()), (35, 6));
+}
+
+/// Branches that are open at the same time are counted as such: two models that wait for each other were asked at once.
+/// Eight conversations at the same time make neither wider, and their links do not mix.
+#[test]
+fn width_and_links_are_each_conversations_own() {
+    let relay = supervised().build().unwrap();
+    let metrics = Metrics::new();
+    let dispatch = Dispatch::new(tracing_subscriber::registry().with(metrics.layer()));
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let (relay, dispatch) = (&relay, &dispatch);
+            scope.spawn(move || {
+                let meet = Arc::new(Barrier::new(2));
+                let meets = |text: &'static str| -> Turn {
+                    let (meet, answers) = (Arc::clone(&meet), says(text));
+                    Box::new(move |request| {
+                        meet.wait();
+                        answers(request)
+                    })
+                };
+                let model = script([
+                    (
+                        "supervisor",
+                        calls([("ask_billing", question("Paid?")), ("ask_shipping", question("Where?"))]),
+                    ),
+                    ("billing", meets("Paid.")),
+                    ("shipping", meets("Here.")),
+                    ("supervisor", says("Paid and here.")),
+                ]);
+                let runner = runner(model).conversation(format!("c-{n}"));
+                dispatcher::with_default(dispatch, || ended(runner.run(relay, "hello")))
+            });
+        }
+    });
+    let report = metrics.report();
+    assert_eq!((report.delegations.most_at_once, report.delegations.deepest), (2, 1));
+    let links = report.without_times().delegations.links;
+    let runs = links.iter().map(|link| format!("{} {}", link.parent_run, link.child_run));
+    let expected = (0..8).flat_map(|n| (0..2).map(move |place| format!("c-{n} c-{n}/1/1/{place}")));
+    assert_eq!(runs.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at what cannot be")]
 
-use sommelier_handoff::{Agent, Relay};
+use sommelier_handoff::{Agent, Delegate, Relay};
 use sommelier_metrics::OnEvent;
 use sommelier_runner::Runner;
 use sommelier_runtime::{ScriptedModel, Tool, script, tool, tool_args};
@@ -65,6 +65,67 @@ fn an_observer_hears_each_event() {
             "model_requested",
             "model_failed",
             "closed failed",
+        ]
+    );
+}
+
+/// A delegate's events name the run that asks and the branch; between them stand those of the branch.
+#[test]
+fn an_observer_hears_of_delegates() {
+    let relay = Relay::builder()
+        .agent(Agent::new("supervisor", ""))
+        .delegate("supervisor", Delegate::new("ask_billing", Agent::new("billing", "")))
+        .delegate("supervisor", Delegate::new("ask_shipping", Agent::new("shipping", "")))
+        .entry("supervisor")
+        .build()
+        .unwrap();
+    let question = r#"{"question":"Was it paid?"}"#;
+    // shipping has no script, so its model cannot be asked.
+    let model = ScriptedModel::new()
+        .turn("supervisor", move |_| {
+            script::calls([("a", "ask_billing", question), ("b", "ask_shipping", "{}")])
+        })
+        .turn("supervisor", move |_| script::call("c", "ask_shipping", question))
+        .turn("supervisor", |_| script::say("It was paid."))
+        .turn("billing", |_| script::say("Yes."));
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = heard.clone();
+    let observer = OnEvent::new(move |event, data| {
+        let names = [
+            "gen_ai.agent.name",
+            "gen_ai.transfer.target.name",
+            "parent_run",
+            "child_run",
+            "status",
+            "error.type",
+        ];
+        let said = names.iter().filter_map(|name| data[*name].as_str());
+        log.lock().unwrap().push([event].into_iter().chain(said).collect::<Vec<_>>().join(" "));
+    });
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(observer), || {
+        Runner::new(model).conversation("k").run(&relay, "Was it paid?").unwrap();
+    });
+    assert_eq!(
+        *heard.lock().unwrap(),
+        [
+            "turn_received supervisor",
+            "model_requested supervisor",
+            "model_responded supervisor",
+            "delegate_asked supervisor k k/1/1/1",
+            "delegate_refused supervisor k k/1/1/1 refused invalid_question",
+            "delegate_asked supervisor billing k k/1/1/0",
+            "model_requested billing",
+            "model_responded billing",
+            "delegate_returned supervisor billing k k/1/1/0 done",
+            "model_requested supervisor",
+            "model_responded supervisor",
+            "delegate_asked supervisor shipping k k/1/2/0",
+            "model_requested shipping",
+            "model_failed shipping no_script",
+            "delegate_failed supervisor shipping k k/1/2/0 failed failed",
+            "model_requested supervisor",
+            "model_responded supervisor",
+            "closed supervisor",
         ]
     );
 }

@@ -6,7 +6,7 @@ use harness::{
     Nothing, REQUEST, Spans, agent, calls, decisions, desk, ended, hands_to, house, relay, runner, says,
     script, team, to,
 };
-use sommelier_handoff::{Guards, HANDOFF_TO_SPECIALIST, Relay, RunEnd, Step};
+use sommelier_handoff::{Delegate, Guards, HANDOFF_TO_SPECIALIST, Relay, RunEnd, Step};
 use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, ToolName, ToolUse, Usage};
 use sommelier_runner::{Decision, Gate, TARGET, dispatch_parallel, run_agent_with_handoff};
 use sommelier_runtime::tool::{CallContext, Failure};
@@ -390,7 +390,10 @@ fn no_text_argument_or_result_is_in_a_span() {
     let tools = [marked("works"), marked("gated").needs_approval(), fails, boom];
     let booking = Agent::new("booking_agent", MARKER).label(MARKER).purpose(MARKER).tools(tools);
     let policy = Agent::new("policy_agent", MARKER).purpose(MARKER);
+    let clerk = Delegate::new("ask_clerk", Agent::new("clerk", MARKER).purpose(MARKER)).purpose(MARKER);
+    let late = Delegate::new("ask_late", Agent::new("late", MARKER)).after("ask_clerk");
     let builder = Relay::builder().agent(booking).agent(policy).entry("booking_agent");
+    let builder = builder.delegate("policy_agent", clerk).delegate("policy_agent", late);
     let relay = builder.route("booking_agent", "policy_agent").build().unwrap();
 
     let look = format!(r#"{{"word":"{MARKER}"}}"#);
@@ -422,6 +425,16 @@ fn no_text_argument_or_result_is_in_a_span() {
             ]),
         ),
         ("booking_agent", turn(vec![(HANDOFF_TO_SPECIALIST, package)])),
+        (
+            "policy_agent",
+            turn(vec![
+                ("ask_clerk", format!(r#"{{"question":"{MARKER}","context":{{"{MARKER}":"{MARKER}"}}}}"#)),
+                ("ask_clerk", format!(r#"{{"question":"{MARKER}","{MARKER}":1}}"#)),
+                ("ask_clerk", broken.clone()),
+                ("ask_late", format!(r#"{{"question":"{MARKER}"}}"#)),
+            ]),
+        ),
+        ("clerk", says(MARKER)),
         ("policy_agent", says(MARKER)),
     ]);
     let gate = Gate::new(|_| Decision::Deny { reason: MARKER.to_owned() });
@@ -437,8 +450,12 @@ fn no_text_argument_or_result_is_in_a_span() {
         }
         report
     });
-    assert_eq!((report.answer(), report.model_calls(), report.refusals().count()), (MARKER, 4, 5));
-    assert_eq!(spans.all().len(), 28, "{:#?}", spans.lines());
+    assert_eq!((report.answer(), report.model_calls(), report.refusals().count()), (MARKER, 6, 5));
+    assert_eq!(
+        harness::links(report.done().run()).iter().map(|[_, status]| status.as_str()).collect::<Vec<_>>(),
+        ["refused", "refused", "refused", "done"]
+    );
+    assert_eq!(spans.all().len(), 35, "{:#?}", spans.lines());
     for line in spans.lines() {
         assert!(!line.to_uppercase().contains(MARKER), "{line}");
     }

@@ -6,7 +6,7 @@
 
 use reservo::{Cents, Entry, Plan, Reservo, Room, demo, facts, specialists};
 use serde_json::Value;
-use sommelier_handoff::{Agent, HANDOFF_TO_SPECIALIST, Hop, HopOutcome, Relay, RelayBuilder};
+use sommelier_handoff::{Agent, Delegate, HANDOFF_TO_SPECIALIST, Hop, HopOutcome, Relay, RelayBuilder, Run};
 use sommelier_protocol::{Message, ModelRequest, ModelResponse, sequence};
 use sommelier_runner::{Outcome, Report, RunError, Runner};
 use sommelier_runtime::tool::{CallContext, Failure};
@@ -67,6 +67,31 @@ pub(crate) fn team(routes: &str) -> RelayBuilder {
 /// The relay of a [`team`].
 pub(crate) fn relay(routes: &str) -> Relay {
     team(routes).build().unwrap()
+}
+
+/// A supervisor that asks `billing`, and `shipping`, which may hand over to `customs`.
+pub(crate) fn supervised() -> RelayBuilder {
+    Relay::builder()
+        .agent(agent("supervisor"))
+        .delegate("supervisor", Delegate::new("ask_billing", agent("billing")))
+        .delegate("supervisor", Delegate::team("ask_shipping", relay("shipping -> customs")))
+        .entry("supervisor")
+}
+
+/// The arguments of a question.
+pub(crate) fn question(text: &str) -> String {
+    format!(r#"{{"question":"{text}"}}"#)
+}
+
+/// Every delegation of a run and of its branches, a branch's own after it: the branch's id, and what came of it.
+pub(crate) fn links(run: &Run) -> Vec<[String; 2]> {
+    let all = run.links().iter().flat_map(|link| {
+        let status = link.result().map_or("refused", |result| result.status.as_str());
+        let own = [link.id.to_string(), status.to_owned()];
+        let inside = link.run().map(|done| links(done.run())).unwrap_or_default();
+        std::iter::once(own).chain(inside)
+    });
+    all.collect()
 }
 
 /// One turn of a script.
@@ -277,20 +302,46 @@ impl Spans {
     }
 
     /// A span a line: `number name in parent after predecessors: field=value, ...`, numbers counted from 1.
+    ///
+    /// Spans stand below their parents, each with all that is in it: so the lines of branches that run at the same time
+    /// are the same in every run.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let line = |(place, span): (usize, &Seen)| {
-            let mut line = format!("{} {}", place + 1, span.name);
+        let all = self.all();
+        let all = &all;
+        let under = |above: Option<usize>| (0..all.len()).filter(move |place| all[*place].parent == above);
+        let mut order: Vec<usize> = Vec::new();
+        let mut waiting: Vec<usize> = under(None).collect();
+        waiting.reverse();
+        while let Some(place) = waiting.pop() {
+            order.push(place);
+            let below: Vec<usize> = under(Some(place)).collect();
+            waiting.extend(below.into_iter().rev());
+        }
+        let number = |place: usize| 1 + order.iter().position(|other| *other == place).unwrap();
+        let line = |place: &usize| {
+            let span = &all[*place];
+            let mut line = format!("{} {}", number(*place), span.name);
             if let Some(parent) = span.parent {
-                write!(line, " in {}", parent + 1).unwrap();
+                write!(line, " in {}", number(parent)).unwrap();
             }
             for follows in &span.follows {
-                write!(line, " after {}", follows + 1).unwrap();
+                write!(line, " after {}", number(*follows)).unwrap();
             }
             let fields: Vec<String> =
                 span.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
             format!("{line}: {}", fields.join(", "))
         };
-        self.lock().iter().enumerate().map(line).collect()
+        order.iter().map(line).collect()
+    }
+
+    /// The conversation of the user that a span belongs to: it is on the root.
+    pub(crate) fn conversation_of(&self, span: &Seen) -> String {
+        let all = self.all();
+        let mut above = span;
+        while let Some(parent) = above.parent {
+            above = &all[parent];
+        }
+        above.field("gen_ai.conversation.id").to_owned()
     }
 }
 
