@@ -14,6 +14,6 @@ mod verdict;
 pub use flags::{Flags, Misuse};
 pub use lesson::{Claim, Lesson, Shown};
 pub use measured::{Asked, Measured, json_bytes};
-pub use run::{HopRow, RefusalRow, RunRow, excerpt, narrate, narrate_agent, print, printable};
+pub use run::{HopRow, LinkRow, RefusalRow, RunRow, excerpt, narrate, narrate_agent, print, printable};
 pub use trace::{Trace, install};
 pub use verdict::{Need, Verdict, shape_of};

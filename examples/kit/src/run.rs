@@ -1,7 +1,9 @@
 //! How a run is printed.
 
 use serde::Serialize;
-use sommelier_handoff::{Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome};
+use sommelier_handoff::{
+    Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome, Link, LinkOutcome, Run,
+};
 use sommelier_protocol::{Message, Role, ToolUse};
 use sommelier_runner::Report;
 use std::io::{self, Write};
@@ -25,6 +27,37 @@ pub struct RunRow {
     pub tool_calls: u32,
     /// The handoffs refused.
     pub refusals: Vec<RefusalRow>,
+    /// Who asked whom, over the whole tree: what a branch asked stands after it. Left out when nobody was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkRow>,
+}
+
+/// A delegation as JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkRow {
+    /// The run that asked, by the name of its conversation.
+    pub parent_run: String,
+    /// The branch that answered; of a refused question, the one that would have.
+    pub child_run: String,
+    /// The agent that asked.
+    pub from: String,
+    /// The tool by which it asked.
+    pub tool: String,
+    /// The question and its context, when they could be read.
+    pub package: Option<HandoffPackage>,
+    /// Their bytes.
+    pub package_bytes: usize,
+    /// `done`, `partial`, `failed` or `refused`.
+    pub status: &'static str,
+    /// What the asker was told; `None` when there is nothing.
+    pub finding: Option<String>,
+    /// Why it is not done; `None` when it is.
+    pub reason: Option<String>,
+    /// Model calls of the branch, those of its own branches included.
+    pub steps_used: u32,
+    /// The handoffs taken in the branch. Left out when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<HopRow>,
 }
 
 /// A handoff as JSON.
@@ -72,6 +105,42 @@ impl RunRow {
             model_calls: report.model_calls(),
             tool_calls: report.tool_calls(),
             refusals: hops.iter().filter_map(RefusalRow::of).collect(),
+            links: LinkRow::all(report.done().run()),
+        }
+    }
+}
+
+impl LinkRow {
+    /// The rows of a run's delegations, and of all within its branches.
+    pub fn all(run: &Run) -> Vec<Self> {
+        let rows = run.links().iter().flat_map(|link| {
+            let within = link.run().map(|done| Self::all(done.run())).unwrap_or_default();
+            std::iter::once(Self::of(run, link)).chain(within)
+        });
+        rows.collect()
+    }
+
+    /// The row of a delegation of `run`.
+    pub fn of(run: &Run, link: &Link) -> Self {
+        let (status, finding, reason, steps_used) = match &link.outcome {
+            LinkOutcome::Returned { result, .. } => {
+                (result.status.as_str(), result.finding.clone(), result.reason.clone(), result.steps_used)
+            }
+            LinkOutcome::Refused { refusal } => ("refused", None, Some(refusal.to_string().into()), 0),
+        };
+        let hops = link.run().map(|done| done.run().trail().taken().map(HopRow::of).collect());
+        Self {
+            parent_run: run.conversation().to_owned(),
+            child_run: link.id.to_string(),
+            from: link.from.to_string(),
+            tool: link.tool.to_string(),
+            package: link.package.clone(),
+            package_bytes: link.package_bytes,
+            status,
+            finding: finding.map(Into::into),
+            reason: reason.map(Into::into),
+            steps_used,
+            hops: hops.unwrap_or_default(),
         }
     }
 }
@@ -104,7 +173,8 @@ impl RefusalRow {
     }
 }
 
-/// Tells a run agent by agent: what each read, called, got and said, and what crossed between them.
+/// Tells a run agent by agent: what each read, called, got and said, and what crossed between them. What a delegate did
+/// stands before its finding, behind a bar, for the agent that asked has seen none of it.
 pub fn narrate(done: &Done) -> String {
     let run = done.run();
     let mut text = String::new();
@@ -115,7 +185,8 @@ pub fn narrate(done: &Done) -> String {
             continue;
         }
         let messages = run.idle(agent).map(|turn| turn.messages()).unwrap_or_default();
-        text.push_str(&narrate_agent(agent, messages));
+        let links: Vec<&Link> = run.links().iter().filter(|link| link.from.as_str() == *agent).collect();
+        text.push_str(&conversation(agent, messages, &links));
         for hop in run.trail().taken().filter(|hop| hop.from.as_str() == *agent) {
             let package = hop.package.as_ref().map(HandoffPackage::to_json).unwrap_or_default();
             line(&mut text, "", &format!("handoff: {} → {}", hop.from, hop.to));
@@ -129,12 +200,17 @@ pub fn narrate(done: &Done) -> String {
 
 /// Tells one agent's conversation: what it read, called, got and said.
 pub fn narrate_agent(agent: &str, messages: &[Message]) -> String {
+    conversation(agent, messages, &[])
+}
+
+/// The conversation of an agent that asked others as `links` tell.
+fn conversation(agent: &str, messages: &[Message], links: &[&Link]) -> String {
     let calls = messages.iter().flat_map(Message::tool_uses);
     let handoffs: Vec<&str> =
         calls.filter(|call| call.name() == HANDOFF_TO_SPECIALIST).map(ToolUse::id).collect();
     let mut text = String::new();
     for message in messages {
-        tell(&mut text, agent, message, &handoffs);
+        tell(&mut text, agent, message, &handoffs, links);
     }
     text
 }
@@ -147,7 +223,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
     }
 }
 
-fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str]) {
+fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str], links: &[&Link]) {
     let who = if message.role == Role::Assistant { agent } else { "reads" };
     for words in message.texts() {
         line(text, who, words);
@@ -156,6 +232,11 @@ fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str]) {
         line(text, who, &format!("calls {} {}", call.name(), call.input()));
     }
     for result in message.tool_results() {
+        if let Some(link) = links.iter().find(|link| *link.call_id == *result.tool_use_id()) {
+            let how = delegated(text, link);
+            line(text, how, &result.words());
+            continue;
+        }
         // No tool has run for a handoff: the loop answers it, so that the conversation stays legal.
         let how = match (handoffs.contains(&result.tool_use_id()), result.is_error()) {
             (_, true) => "error",
@@ -164,6 +245,20 @@ fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str]) {
         };
         line(text, how, &result.words());
     }
+}
+
+/// Tells what crossed to a delegate and what it did; gives what its answer is.
+fn delegated(text: &mut String, link: &Link) -> &'static str {
+    let Some(branch) = link.run() else { return "refused" };
+    let to = branch.run().trail().taken().next().map_or(branch.run().active(), |hop| &hop.from);
+    let package = link.package.as_ref().map(HandoffPackage::to_json).unwrap_or_default();
+    line(text, "", &format!("delegation: {} ⇄ {to}", link.from));
+    line(text, "", &format!("what crosses, {} bytes: {package}", link.package_bytes));
+    for told in narrate(branch).lines() {
+        text.push_str(format!("  │ {told}").trim_end());
+        text.push('\n');
+    }
+    "finding"
 }
 
 fn line(text: &mut String, who: &str, words: &str) {
