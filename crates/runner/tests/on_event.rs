@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at what cannot be")]
 
+mod harness;
+
+use harness::runner;
 use sommelier_handoff::{Agent, Delegate, Relay};
 use sommelier_metrics::OnEvent;
-use sommelier_runner::Runner;
 use sommelier_runtime::{ScriptedModel, Tool, script, tool, tool_args};
 use std::sync::{Arc, Mutex};
 use tracing_subscriber::layer::SubscriberExt;
@@ -46,7 +48,7 @@ fn an_observer_hears_each_event() {
         log.lock().unwrap().push(format!("{event} {what}").trim_end().to_owned());
     });
     tracing::subscriber::with_default(tracing_subscriber::registry().with(observer), || {
-        Runner::new(model()).run(&relay(), "Quote, please.").unwrap();
+        runner(model()).run(&relay(), "Quote, please.").unwrap();
     });
     assert_eq!(
         *heard.lock().unwrap(),
@@ -103,7 +105,7 @@ fn an_observer_hears_of_delegates() {
         log.lock().unwrap().push([event].into_iter().chain(said).collect::<Vec<_>>().join(" "));
     });
     tracing::subscriber::with_default(tracing_subscriber::registry().with(observer), || {
-        Runner::new(model).conversation("k").run(&relay, "Was it paid?").unwrap();
+        runner(model).conversation("k").run(&relay, "Was it paid?").unwrap();
     });
     assert_eq!(
         *heard.lock().unwrap(),
@@ -133,7 +135,7 @@ fn an_observer_hears_of_delegates() {
 /// A function that does nothing silences it, and the run is the same.
 #[test]
 fn an_observer_may_be_silent() {
-    let run = || Runner::new(model()).conversation("c").clock(|| 0).run(&relay(), "Quote, please.").unwrap();
+    let run = || runner(model()).conversation("c").run(&relay(), "Quote, please.").unwrap();
     let silent = tracing_subscriber::registry().with(OnEvent::new(|_, _| ()));
     assert_eq!(tracing::subscriber::with_default(silent, run), run());
 }

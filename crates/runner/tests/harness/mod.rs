@@ -12,7 +12,7 @@ use sommelier_runner::{Outcome, Report, RunError, Runner};
 use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tracing::field::{Field, Visit};
 use tracing::{Dispatch, Subscriber, dispatcher, span};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -128,7 +128,15 @@ pub(crate) fn hands_to(specialist: &str) -> Turn {
 
 /// A runner whose clock stands still, so that two runs compare as whole values.
 pub(crate) fn runner<'m>(model: impl Model + 'm) -> Runner<'m> {
+    awake();
     Runner::new(model).clock(|| 1000)
+}
+
+/// Keeps a subscriber alive that wants every span. Tests run side by side: a span that is met for the first time where
+/// nobody watches would be switched off, and a watcher who comes at that moment would miss it.
+pub(crate) fn awake() {
+    static WATCHER: OnceLock<Dispatch> = OnceLock::new();
+    WATCHER.get_or_init(|| Dispatch::new(tracing_subscriber::registry()));
 }
 
 /// What came of a run, which must have ended.
