@@ -75,10 +75,10 @@ impl Run {
         let relay = &deputy.relay;
         let run = Self { active: deputy.entry.clone(), ..Self::new(conversation, relay) };
         let mut run = Self { messages: 1, allowance, left: allowance, ..run };
-        for (agent, tool) in &asker.extra().switched_off {
-            if relay.agent(agent.as_str()).is_some() {
-                run.extra_mut().switched_off.insert((agent.clone(), tool.clone()));
-            }
+        // Also of agents that are not in this relay: a delegate of a delegate may be one of them.
+        let switched_off = &asker.extra().switched_off;
+        if !switched_off.is_empty() {
+            run.extra_mut().switched_off = switched_off.clone();
         }
         run
     }

@@ -6,8 +6,8 @@ mod harness;
 
 use harness::{agent, name, names, team, tool_name};
 use sommelier_handoff::{
-    Agent, BuildError, EntryPolicy, Guards, HANDOFF_TO_SPECIALIST, PackagePolicy, Relay, RelayBuilder, Route,
-    StartError, law,
+    Agent, BuildError, Delegate, EntryPolicy, Guards, HANDOFF_TO_SPECIALIST, PackagePolicy, Relay,
+    RelayBuilder, Route, StartError, law,
 };
 use sommelier_protocol::{BlankText, RawJson, ToolDefinition};
 use sommelier_runtime::tool::CallContext;
@@ -249,4 +249,71 @@ fn the_model_is_told_what_a_route_demands() {
         description.ends_with("Specialists: policy_agent: knows the rules (must have open_items)."),
         "{description}"
     );
+}
+
+/// What a delegate may not be is told when the relay is built, with whose it is and what would be right.
+#[test]
+fn what_a_delegate_may_not_be_is_told() {
+    let ask = || Delegate::new("ask", agent("b"));
+    let of = |delegates: Vec<Delegate>| {
+        let relay = Relay::builder().agent(agent("a")).entry("a");
+        delegates.into_iter().fold(relay, |relay, delegate| relay.delegate("a", delegate))
+    };
+    let pair = || team("b -> c").build().unwrap();
+    let rule = "a lower-case letter, then up to 63 of a-z, 0-9 and _";
+    let cases: Vec<(RelayBuilder, String)> = vec![
+        (of(vec![]).delegate("nobody", ask()), s("the delegate ask is for nobody, which is not there")),
+        (
+            of(vec![Delegate::new(HANDOFF_TO_SPECIALIST, agent("b"))]),
+            s("a has a tool of its own named \"handoff_to_specialist\", the name of the handoff"),
+        ),
+        (
+            of(vec![ask().max_model_calls(0)]),
+            s("the delegate ask of a is given 0 model calls; it needs 1 at least"),
+        ),
+        (
+            of(vec![Delegate::new("Ask B", agent("b"))]),
+            s("\"Ask B\" is no tool name: 1 to 64 ASCII letters, digits, `_` or `-`"),
+        ),
+        (
+            of(vec![Delegate::new("ask", agent("The B"))]),
+            format!("the delegate ask of a: \"The B\" is no agent name: {rule}"),
+        ),
+        (
+            of(vec![Delegate::team("ask", pair()).at("ghost")]),
+            s("the delegate ask of a is to begin at ghost, which its team does not have"),
+        ),
+        (of(vec![ask().after("tell")]), s("the delegate ask of a waits for tell, which a does not have")),
+        (
+            // Another agent's delegate is none of its own.
+            team("a -> d")
+                .delegate("a", ask().after("tell"))
+                .delegate("d", Delegate::new("tell", agent("c"))),
+            s("the delegate ask of a waits for tell, which a does not have"),
+        ),
+        (of(vec![ask().after("ask")]), s("the delegate ask of a waits for itself")),
+        (
+            of(vec![ask().after("tell"), Delegate::new("tell", agent("c")).after("ask")]),
+            s("the delegate ask of a waits for itself; the delegate tell of a waits for itself"),
+        ),
+        (of(vec![ask(), ask()]), s("a has two tools named ask; names must differ")),
+        (of(vec![Delegate::new("look", agent("b"))]), s("a has two tools named look; names must differ")),
+        (
+            of(vec![ask().policy(PackagePolicy::minimal().package_bytes(law::PACKAGE_BYTES + 1))]),
+            s(
+                "the policy of the route a -> ask is beyond the package law: package_bytes 65537, at most 65536",
+            ),
+        ),
+        (of(vec![ask()]).max_depth(0), s("delegates are nested 1 deep, at most 0; `max_depth` sets it")),
+        (
+            of(vec![ask().max_model_calls(0).after("tell")]).delegate("nobody", ask()).entry("ghost"),
+            s("the entry \"ghost\" is no agent of the relay; \
+               the delegate ask of a is given 0 model calls; it needs 1 at least; \
+               the delegate ask of a waits for tell, which a does not have; \
+               the delegate ask is for nobody, which is not there"),
+        ),
+    ];
+    for (builder, expected) in cases {
+        assert_eq!(builder.build().unwrap_err().to_string(), expected);
+    }
 }

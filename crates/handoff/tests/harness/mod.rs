@@ -6,8 +6,8 @@
 #![allow(dead_code, reason = "each test file uses its own part of the harness")]
 
 use sommelier_handoff::{
-    Agent, AgentName, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome, PackageError, Refusal,
-    Relay, RelayBuilder, Route, Run, RunEnd, Step,
+    Agent, AgentName, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome, PackageError,
+    Refusal, Relay, RelayBuilder, Route, Run, RunEnd, Step,
 };
 use sommelier_protocol::{
     ContentBlock, Message, ModelRequest, ModelResponse, System, ToolName, Words, sequence,
@@ -78,6 +78,26 @@ pub(crate) fn pair() -> Relay {
     pair_with(|route| route)
 }
 
+/// A supervisor that asks billing and shipping.
+pub(crate) fn desk() -> RelayBuilder {
+    Relay::builder()
+        .agent(agent("supervisor"))
+        .delegate("supervisor", Delegate::new("ask_billing", agent("billing")))
+        .delegate("supervisor", Delegate::new("ask_shipping", agent("shipping")))
+        .entry("supervisor")
+}
+
+/// One question to each delegate of the [`desk`].
+pub(crate) const BOTH: [(&str, &str); 2] = [
+    ("ask_billing", r#"{"question":"Was INV-311 paid twice?"}"#),
+    ("ask_shipping", r#"{"question":"Where is A-7?"}"#),
+];
+
+/// The arguments of a question.
+pub(crate) fn question(text: &str) -> String {
+    format!(r#"{{"question":"{text}"}}"#)
+}
+
 /// One turn of a script.
 pub(crate) type Turn = Box<dyn Fn(&ModelRequest<'_>) -> ModelResponse + Send + Sync>;
 
@@ -97,6 +117,20 @@ pub(crate) fn calls<A: Into<String>>(calls: impl IntoIterator<Item = (&'static s
         let ids: Vec<String> = (0..calls.len()).map(|n| format!("tu_{}_{n}", request.replies + 1)).collect();
         let parts = ids.iter().zip(&calls).map(|(id, (name, args))| (id.as_str(), *name, args.as_str()));
         script::calls(parts)
+    })
+}
+
+/// One look at a word.
+pub(crate) fn looks(word: &str) -> Turn {
+    calls([("look", format!(r#"{{"word":"{word}"}}"#))])
+}
+
+/// Words beside a look at a word, in one reply: the turn goes on.
+pub(crate) fn says_and_looks(text: &'static str, word: &'static str) -> Turn {
+    Box::new(move |request| {
+        let mut reply = looks(word)(request);
+        reply.content.insert(0, ContentBlock::text(text));
+        reply
     })
 }
 
@@ -127,9 +161,26 @@ pub(crate) fn tool_name(text: &str) -> ToolName {
     ToolName::new(text).unwrap()
 }
 
+/// A script in which the models of some agents cannot be reached.
+pub(crate) struct Down<'a> {
+    pub(crate) model: &'a ScriptedModel,
+    pub(crate) agents: &'a [&'a str],
+}
+
+impl Model for Down<'_> {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        match self.agents.contains(&&*request.caller) {
+            true => Err(ModelError::Unreachable { detail: "no route to host".to_owned() }),
+            false => self.model.complete(request),
+        }
+    }
+}
+
 /// One request, as it went out.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Asked {
+    /// The conversation that asked: its place in the tree.
+    pub(crate) path: String,
     pub(crate) agent: String,
     pub(crate) system: String,
     pub(crate) tools: Vec<String>,
@@ -154,6 +205,7 @@ pub(crate) struct Session<'a> {
     crossed: usize,
     hops: usize,
     clock: u64,
+    tick: u64,
     done: Option<Done>,
 }
 
@@ -180,6 +232,7 @@ impl<'a> Session<'a> {
             crossed: 0,
             hops: 0,
             clock: 1000,
+            tick: 1,
             done: None,
         }
     }
@@ -187,6 +240,11 @@ impl<'a> Session<'a> {
     /// Leaves the saving of each step out, for conversations that are long.
     pub(crate) fn unsaved(self) -> Self {
         Self { saves: false, ..self }
+    }
+
+    /// Stops the clock, so that runs compare whatever the order of their steps was.
+    pub(crate) fn without_time(self) -> Self {
+        Self { tick: 0, ..self }
     }
 
     /// What happens between the ruling on a handoff and its taking.
@@ -248,10 +306,10 @@ impl<'a> Session<'a> {
 
     /// The open step after its answer.
     fn answer(&mut self, relay: &Relay, step: Step) -> Step {
-        self.clock += 1;
+        self.clock += self.tick;
         match step {
             Step::CallModel(call) => {
-                let response = self.ask(call.request(relay));
+                let response = self.ask(call.run().conversation(), call.request(relay));
                 self.failed += usize::from(response.is_err());
                 call.resume(relay, response, self.clock)
             }
@@ -282,9 +340,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn ask(&mut self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+    fn ask(&mut self, path: &str, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
         assert_eq!(sequence::check(&request), [], "{}", story(&request.messages));
         self.asked.push(Asked {
+            path: path.to_owned(),
             agent: request.caller.to_string(),
             system: match request.system.as_deref() {
                 Some(System::Text(text)) => text.to_string(),
