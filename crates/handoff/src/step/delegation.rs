@@ -242,7 +242,7 @@ pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Mi
         let granted = verdict.and_then(|()| {
             shares.take(deputy.max_model_calls).ok_or_else(|| DelegateRefusal::BudgetSpent {
                 tool: deputy.tool.clone(),
-                left: run.left,
+                left: run.left.min(shares.left()),
                 allowance: run.allowance,
             })
         });
@@ -306,6 +306,11 @@ impl Shares {
         let rest = run.left.saturating_sub(1);
         let branches = u32::try_from(branches).unwrap_or(u32::MAX).max(1);
         Self { rest, share: (rest / branches).max(1) }
+    }
+
+    /// What is left besides what branches of this reply were given, the one that is kept included.
+    fn left(&self) -> u32 {
+        self.rest.saturating_add(1)
     }
 
     /// The share of the next branch, at most `cap`; `None` when nothing is left.
