@@ -72,7 +72,7 @@ impl Link {
 pub enum DelegateStatus {
     /// It answered.
     Done,
-    /// It was stopped by a limit and had said something until then.
+    /// It was stopped by a limit or called off, and had said something until then.
     Partial,
     /// There is nothing from it.
     Failed,
@@ -115,7 +115,8 @@ impl DelegateResult {
             | RunEnd::TurnLimit { .. }
             | RunEnd::BudgetSpent { .. }
             | RunEnd::HopLimit { .. }
-            | RunEnd::Truncated { .. } => match done.turn().and_then(Turn::last_words) {
+            | RunEnd::Truncated { .. }
+            | RunEnd::Cancelled { .. } => match done.turn().and_then(Turn::last_words) {
                 Some(words) => (DelegateStatus::Partial, Some(words)),
                 None => (DelegateStatus::Failed, None),
             },
