@@ -57,6 +57,15 @@ impl Link {
         }
     }
 
+    /// What answers the asker's call, whose results may have `most` bytes.
+    pub(crate) fn told(&self, most: usize) -> ToolOutput {
+        match &self.outcome {
+            LinkOutcome::Returned { result, .. } => result.output().at_most(most),
+            // Short by itself: what a model wrote stands in it shortened.
+            LinkOutcome::Refused { refusal } => refusal.told(),
+        }
+    }
+
     /// The branch's run, when there was one.
     pub fn run(&self) -> Option<&Done> {
         match &self.outcome {

@@ -264,11 +264,11 @@ pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Mi
                 // A question without a package was refused for it.
                 let refusal =
                     granted.err().unwrap_or(DelegateRefusal::InvalidQuestion { errors: Vec::new() });
-                inner.settle(*place, refusal.told());
                 let package_bytes = package.as_ref().map_or(0, HandoffPackage::bytes);
                 let (from, tool, call_id) = (run.active.clone(), deputy.tool.clone(), call.id().into());
                 let outcome = LinkOutcome::Refused { refusal };
                 let link = Link { id, from, tool, call_id, at, package, package_bytes, outcome };
+                inner.settle(*place, link.told(limits.result_bytes));
                 run.extra_mut().links.push(link);
             }
         }
@@ -328,7 +328,6 @@ fn settle(relay: &Relay, run: &mut Run, inner: &mut Reserved, branches: Vec<Bran
         let Asked { id, from, tool, place, call_id, at, package } = branch.asked;
         let Step::Done(done) = branch.step else { continue };
         let result = DelegateResult::of(&done);
-        inner.settle(place, result.output().at_most(most));
         let left = done.run().left;
         #[cfg(test)]
         let left = planted::instead(Bug::AllowanceNotReturned, left, || 0);
@@ -337,6 +336,7 @@ fn settle(relay: &Relay, run: &mut Run, inner: &mut Reserved, branches: Vec<Bran
         let package_bytes = package.bytes();
         let package = Some(package);
         let link = Link { id, from, tool, call_id, at, package, package_bytes, outcome };
+        inner.settle(place, link.told(most));
         run.extra_mut().links.push(link);
     }
 }

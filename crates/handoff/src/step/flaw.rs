@@ -89,12 +89,16 @@ impl Step {
     }
 }
 
-/// Whether each call that was answered beforehand is a delegate's, and on record.
+/// Whether each call that was answered beforehand is a delegate's, and its answer the one on record.
 fn is_settled_by_links(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
     let Some(agent) = relay.agent(run.active.as_str()) else { return false };
-    let is_linked = |id: &str| run.links().iter().any(|link| *link.id == *id);
-    inner.settled(agent).all(|(place, call)| {
-        relay.delegate(run.active.as_str(), call.name()).is_some() && is_linked(&branch_id(run, place))
+    let most = agent.limits().result_bytes;
+    inner.settled(agent).all(|(place, call, output)| {
+        let id = branch_id(run, place);
+        let link = run.links().iter().find(|link| *link.id == *id);
+        link.is_some_and(|link| {
+            link.tool.as_str() == call.name() && *link.call_id == *call.id() && *output == link.told(most)
+        })
     })
 }
 

@@ -7,7 +7,7 @@ use sommelier_protocol::transcript::UNREADABLE_NAME;
 use sommelier_protocol::{Message, Role, ToolUse};
 
 use super::{ModelCall, Plan, Progress, Reserved, Rest, ToolCalls, Turn, TurnEnd, withheld};
-use crate::Definition;
+use crate::{Definition, ToolOutput};
 
 /// More than any turn counts to, and far from where counting ends.
 pub const MOST_COUNTED: u32 = u32::MAX / 2;
@@ -93,13 +93,20 @@ impl ToolCalls {
 }
 
 impl Reserved {
-    /// The reserved calls that were [settled](Self::settle), each with its place among the calls of the reply.
-    pub fn settled<'a>(&'a self, agent: &'a Definition) -> impl Iterator<Item = (usize, &'a ToolUse)> {
+    /// The reserved calls that were [settled](Self::settle), each with its place among the calls of the reply and with
+    /// its answer.
+    pub fn settled<'a>(
+        &'a self,
+        agent: &'a Definition,
+    ) -> impl Iterator<Item = (usize, &'a ToolUse, &'a ToolOutput)> {
         let calls = self.owing.calls().enumerate().zip(&self.plans);
-        let settled = calls.filter(|((place, call), plan)| {
-            due(agent, *place, call) == Due::Reserve && matches!(plan, Plan::Answered(_))
+        let answered = calls.filter_map(|((place, call), plan)| match plan {
+            Plan::Answered(output) => Some((place, call, output)),
+            Plan::Run | Plan::Reserve => None,
         });
-        settled.map(|(call, _)| call).filter(|(_, call)| call.name() != UNREADABLE_NAME)
+        answered.filter(|(place, call, _)| {
+            due(agent, *place, call) == Due::Reserve && call.name() != UNREADABLE_NAME
+        })
     }
 
     /// What cannot be in a step of this agent that was made here.
