@@ -114,11 +114,7 @@ fn link(found: &Link, place: usize, tool: &str, package: HandoffPackage, result:
         at: 1001,
         package_bytes: package.to_json().len(),
         package: Some(package),
-        outcome: LinkOutcome::Returned {
-            at: 1009,
-            result,
-            run: Box::new(found.run().unwrap().clone()),
-        },
+        outcome: LinkOutcome::Returned { at: 1009, result, run: Box::new(found.run().unwrap().clone()) },
     }
 }
 
