@@ -41,10 +41,28 @@ pub(crate) enum Bug {
     AllowanceNotTaken,
     /// What a branch leaves over is lost.
     AllowanceNotReturned,
+    /// Nothing is kept for the agent that asks.
+    NothingKeptForAsker,
+    /// A branch does not know which tools are off.
+    SwitchesNotInherited,
+    /// A delegate that is switched off is asked all the same.
+    SwitchedOffAsked,
+    /// A delegate is asked together with the one it has to wait for.
+    AfterIgnored,
+    /// A question that was refused is not on record.
+    RefusedQuestionForgotten,
+    /// All branches of a reply have one id.
+    OneIdForAllBranches,
+    /// The findings of a reply's branches change places.
+    FindingsSwapped,
+    /// A reply with a handoff in it asks no delegate.
+    HandoffBeforeBranches,
+    /// Branches that are called off leave nothing on record.
+    BranchesLostWhenCalledOff,
 }
 
 impl Bug {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 27] = [
         Self::OutputDropped,
         Self::OutputsSwapped,
         Self::RefusedHopCounted,
@@ -60,6 +78,18 @@ impl Bug {
         Self::OnlyTaskMeasured,
         Self::SwitchesNotLoaded,
         Self::BudgetKeptOnRetry,
+        Self::BranchHearsAsker,
+        Self::AllowanceNotTaken,
+        Self::AllowanceNotReturned,
+        Self::NothingKeptForAsker,
+        Self::SwitchesNotInherited,
+        Self::SwitchedOffAsked,
+        Self::AfterIgnored,
+        Self::RefusedQuestionForgotten,
+        Self::OneIdForAllBranches,
+        Self::FindingsSwapped,
+        Self::HandoffBeforeBranches,
+        Self::BranchesLostWhenCalledOff,
     ];
 }
 

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::delegate::Deputy;
+#[cfg(test)]
+use crate::planted::{self, Bug};
 use crate::{Cost, Link, Refusal, Relay, Trail};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
@@ -77,8 +79,11 @@ impl Run {
         let mut run = Self { messages: 1, allowance, left: allowance, ..run };
         // Also of agents that are not in this relay: a delegate of a delegate may be one of them.
         let switched_off = &asker.extra().switched_off;
+        #[cfg(test)]
+        let switched_off =
+            planted::instead(Bug::SwitchesNotInherited, switched_off, || &NOTHING_EXTRA.switched_off);
         if !switched_off.is_empty() {
-            run.extra_mut().switched_off = switched_off.clone();
+            run.extra_mut().switched_off.clone_from(switched_off);
         }
         run
     }

@@ -166,6 +166,8 @@ impl Delegation {
             Branch { asked: branch.asked, step: Step::Done(branch.step.cancel(inside, reason, at)) }
         });
         let called_off = called_off.collect();
+        #[cfg(test)]
+        let called_off = planted::instead(Bug::BranchesLostWhenCalledOff, called_off, Vec::new);
         settle(relay, &mut run, &mut inner, called_off, at);
         (run, inner)
     }
@@ -217,7 +219,19 @@ pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Mi
         Some((place, call.clone(), deputy))
     };
     let calls: Vec<_> = inner.calls().filter_map(of_deputy).collect();
+    #[cfg(test)]
+    if planted::is(Bug::HandoffBeforeBranches) && calls.len() < inner.calls().count() {
+        for (place, ..) in &calls {
+            inner.settle(*place, sommelier_runtime::ToolOutput::ok("{}"));
+        }
+        return arbitrate(relay, run, inner, at);
+    }
     let asked: Vec<&str> = calls.iter().map(|(_, call, _)| call.name()).collect();
+    #[cfg(test)]
+    let asked = planted::instead(Bug::AfterIgnored, asked, Vec::new);
+    let is_off = |call: &ToolUse| run.is_switched_off(&run.active, call.name());
+    #[cfg(test)]
+    let is_off = |call: &ToolUse| planted::instead(Bug::SwitchedOffAsked, is_off(call), || false);
     let judged: Vec<_> = calls
         .iter()
         .map(|(_, call, deputy)| {
@@ -226,9 +240,7 @@ pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Mi
                 .map_err(|errors| DelegateRefusal::InvalidQuestion { errors });
             let verdict = match (&package, deputy.waits_for(&asked)) {
                 (Err(refusal), _) => Err(refusal.clone()),
-                _ if run.is_switched_off(&run.active, call.name()) => {
-                    Err(DelegateRefusal::SwitchedOff { tool: deputy.tool.clone() })
-                }
+                _ if is_off(call) => Err(DelegateRefusal::SwitchedOff { tool: deputy.tool.clone() }),
                 (Ok(_), Some(after)) => Err(not_yet(deputies, &deputy.tool, after)),
                 (Ok(_), None) => Ok(()),
             };
@@ -269,6 +281,10 @@ pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Mi
                 let outcome = LinkOutcome::Refused { refusal };
                 let link = Link { id, from, tool, call_id, at, package, package_bytes, outcome };
                 inner.settle(*place, link.told(limits.result_bytes));
+                #[cfg(test)]
+                if planted::is(Bug::RefusedQuestionForgotten) {
+                    continue;
+                }
                 run.extra_mut().links.push(link);
             }
         }
@@ -292,6 +308,8 @@ fn not_yet(deputies: &[crate::delegate::Deputy], tool: &ToolName, after: &str) -
 /// The id of the branch that the call at `place` of the newest reply opens.
 pub(super) fn branch_id(run: &Run, place: usize) -> String {
     let place = u32::try_from(place).unwrap_or(u32::MAX);
+    #[cfg(test)]
+    let place = planted::instead(Bug::OneIdForAllBranches, place, || 0);
     derived_id(&run.conversation, &[run.messages, run.model_calls, place])
 }
 
@@ -304,6 +322,8 @@ struct Shares {
 impl Shares {
     fn new(run: &Run, branches: usize) -> Self {
         let rest = run.left.saturating_sub(1);
+        #[cfg(test)]
+        let rest = planted::instead(Bug::NothingKeptForAsker, rest, || run.left);
         let branches = u32::try_from(branches).unwrap_or(u32::MAX).max(1);
         Self { rest, share: (rest / branches).max(1) }
     }
@@ -324,10 +344,17 @@ impl Shares {
 /// Answers the calls of branches that have ended, writes down what came of them, and takes back what they left over.
 fn settle(relay: &Relay, run: &mut Run, inner: &mut Reserved, branches: Vec<Branch>, returned: Millis) {
     let most = relay.agent(run.active.as_str()).map_or(usize::MAX, |agent| agent.limits().result_bytes);
+    #[cfg(test)]
+    let places: Vec<usize> = branches.iter().rev().map(|branch| branch.asked.place).collect();
+    #[cfg(test)]
+    let mut places = places.into_iter();
     for branch in branches {
         let Asked { id, from, tool, place, call_id, at, package } = branch.asked;
         let Step::Done(done) = branch.step else { continue };
         let result = DelegateResult::of(&done);
+        #[cfg(test)]
+        let place =
+            places.next().map_or(place, |other| planted::instead(Bug::FindingsSwapped, place, || other));
         let left = done.run().left;
         #[cfg(test)]
         let left = planted::instead(Bug::AllowanceNotReturned, left, || 0);

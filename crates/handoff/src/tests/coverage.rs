@@ -1,17 +1,18 @@
 //! What a search has reached.
 
 use sommelier_protocol::StopReason;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{Guard, RunEnd};
+use crate::{DelegateRefusal, DelegateStatus, Guard, RunEnd};
 
 /// How often each thing was reached.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Coverage(BTreeMap<String, u32>);
+pub(super) struct Coverage(RefCell<BTreeMap<String, u32>>);
 
 /// What else a search must reach, beside every refusal, stop reason and end.
-pub(super) const SIGHTS: [&str; 10] = [
+pub(super) const SIGHTS: [&str; 21] = [
     "handed back (A→B→A)",
     "round a cycle of three",
     "activated again",
@@ -22,28 +23,47 @@ pub(super) const SIGHTS: [&str; 10] = [
     "failed run retried",
     "answered run not retried",
     "reply without a stop reason",
+    "branch opened",
+    "branch of a branch opened",
+    "two branches at once",
+    "a team asked twice in one reply",
+    "handed over in a branch",
+    "budget gone in a branch",
+    "own tools, questions and handoffs in one reply",
+    "handoff beside delegates",
+    "called off in mid-branch",
+    "called off and tried again",
+    "the same tree in another order",
 ];
 
 impl Coverage {
-    pub(super) fn saw(&mut self, sight: &'static str) {
+    pub(super) fn saw(&self, sight: &'static str) {
         assert!(SIGHTS.contains(&sight), "{sight:?} is not in the list");
         self.count(sight.to_owned());
     }
 
-    pub(super) fn refused(&mut self, guard: Guard) {
+    pub(super) fn refused(&self, guard: Guard) {
         self.count(refusal(guard));
     }
 
-    pub(super) fn stopped(&mut self, stop: &StopReason) {
+    pub(super) fn refused_question(&self, refusal: &DelegateRefusal) {
+        self.count(format!("question refused: {}", question_word(refusal)));
+    }
+
+    pub(super) fn found(&self, status: DelegateStatus) {
+        self.count(finding(status));
+    }
+
+    pub(super) fn stopped(&self, stop: &StopReason) {
         self.count(format!("stop reason {}", stop_word(stop)));
     }
 
-    pub(super) fn ended(&mut self, end: &RunEnd) {
+    pub(super) fn ended(&self, end: &RunEnd) {
         self.count(format!("end {}", end_word(end)));
     }
 
     pub(super) fn of(&self, sight: &str) -> u32 {
-        self.0.get(sight).copied().unwrap_or(0)
+        self.0.borrow().get(sight).copied().unwrap_or(0)
     }
 
     /// All that can be reached and was not.
@@ -51,24 +71,48 @@ impl Coverage {
         let refusals = Guard::ALL.into_iter().map(refusal);
         let stops = STOPS.iter().map(|word| format!("stop reason {word}"));
         let ends = ENDS.iter().map(|word| format!("end {word}"));
-        let all = refusals.chain(stops).chain(ends).chain(SIGHTS.map(str::to_owned));
+        let questions = QUESTIONS.iter().map(|word| format!("question refused: {word}"));
+        let findings =
+            [DelegateStatus::Done, DelegateStatus::Partial, DelegateStatus::Failed].into_iter().map(finding);
+        let all = refusals
+            .chain(stops)
+            .chain(ends)
+            .chain(questions)
+            .chain(findings)
+            .chain(SIGHTS.map(str::to_owned));
         all.filter(|sight| self.of(sight) == 0).collect()
     }
 
-    fn count(&mut self, sight: String) {
-        *self.0.entry(sight).or_default() += 1;
+    fn count(&self, sight: String) {
+        *self.0.borrow_mut().entry(sight).or_default() += 1;
     }
 }
 
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|(sight, count)| writeln!(f, "{count:8}  {sight}"))
+        self.0.borrow().iter().try_for_each(|(sight, count)| writeln!(f, "{count:8}  {sight}"))
     }
 }
 
 /// A refusal has one guard, and a guard one refusal.
 fn refusal(guard: Guard) -> String {
     format!("refusal {}", guard.as_str())
+}
+
+fn finding(status: DelegateStatus) -> String {
+    format!("finding {}", status.as_str())
+}
+
+const QUESTIONS: [&str; 4] = ["invalid_question", "not_yet", "budget_spent", "tool_switched_off"];
+
+/// A new variant does not compile until it has its place in [`QUESTIONS`].
+fn question_word(refusal: &DelegateRefusal) -> &'static str {
+    QUESTIONS[match refusal {
+        DelegateRefusal::InvalidQuestion { .. } => 0,
+        DelegateRefusal::NotYet { .. } => 1,
+        DelegateRefusal::BudgetSpent { .. } => 2,
+        DelegateRefusal::SwitchedOff { .. } => 3,
+    }]
 }
 
 const STOPS: [&str; 8] = [
@@ -96,7 +140,7 @@ fn stop_word(stop: &StopReason) -> &'static str {
     }]
 }
 
-const ENDS: [&str; 11] = [
+const ENDS: [&str; 12] = [
     "Answered",
     "Unresolved",
     "ModelRefused",
@@ -108,6 +152,7 @@ const ENDS: [&str; 11] = [
     "NoProgress",
     "Failed",
     "UnknownStop",
+    "Cancelled",
 ];
 
 /// A new variant does not compile until it has its place in [`ENDS`].
@@ -124,6 +169,6 @@ fn end_word(end: &RunEnd) -> &'static str {
         RunEnd::NoProgress { .. } => 8,
         RunEnd::Failed { .. } => 9,
         RunEnd::UnknownStop { .. } => 10,
-        RunEnd::Cancelled { .. } => unreachable!("no scenario calls a run off"),
+        RunEnd::Cancelled { .. } => 11,
     }]
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::scenario::{Block, HandOff, POLICY, REQUIRED, Speech};
-use crate::{Guard, Guards, HopOutcome, Run};
+use super::scenario::{Block, HandOff, Speech};
+use super::team::{Ask, Deputy, POLICY, REQUIRED};
+use crate::{Guard, Guards, HopOutcome, LinkOutcome, Run};
 
 type Pair = (String, String);
 
@@ -20,6 +21,19 @@ pub(super) struct Counts {
     pub(super) since_user: Vec<Pair>,
     pub(super) since_user_count: u32,
     pub(super) refused: BTreeMap<Guard, u32>,
+    /// Who was asked, and what came of it.
+    pub(super) links: Vec<Asked>,
+}
+
+/// A question on record.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Asked {
+    pub(super) id: String,
+    pub(super) from: String,
+    pub(super) tool: String,
+    /// How far the branch came, or why there was none.
+    pub(super) outcome: &'static str,
+    pub(super) has_run: bool,
 }
 
 impl Counts {
@@ -29,6 +43,16 @@ impl Counts {
         for refusal in trail.refusals() {
             *refused.entry(refusal.guard()).or_default() += 1;
         }
+        let links = run.links().iter().map(|link| Asked {
+            id: link.id.to_string(),
+            from: link.from.to_string(),
+            tool: link.tool.to_string(),
+            outcome: match &link.outcome {
+                LinkOutcome::Returned { result, .. } => result.status.as_str(),
+                LinkOutcome::Refused { refusal } => refusal.code(),
+            },
+            has_run: link.run().is_some(),
+        });
         Self {
             active: run.active().to_string(),
             messages: run.messages(),
@@ -39,6 +63,7 @@ impl Counts {
             since_user: trail.since_user().map(|hop| (hop.from.to_string(), hop.to.to_string())).collect(),
             since_user_count: trail.count_since_user(),
             refused,
+            links: links.collect(),
         }
     }
 }
@@ -47,14 +72,17 @@ impl Counts {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     pub(super) counts: Counts,
+    /// Model calls that the run was given.
+    pub(super) allowance: u32,
     /// Model calls that brought a reply, since the user spoke or the run was retried.
     pub(super) spent: u32,
-    /// Steps taken since then.
-    pub(super) steps: u32,
-    /// All model calls made, failed ones included.
-    pub(super) asked: usize,
+    /// Those of branches that have been joined since.
+    pub(super) spent_below: u32,
+    /// Those that open branches were given.
+    pub(super) given: u32,
     /// How the user last spoke.
     pub(super) speech: Speech,
+    /// Tools that are switched off, by agent.
     pub(super) off: BTreeSet<(&'static str, &'static str)>,
 }
 
@@ -70,7 +98,47 @@ impl Ledger {
     /// A new stretch of work begins: the user spoke, or the run is tried again.
     pub(super) fn begin(&mut self) {
         self.spent = 0;
-        self.steps = 0;
+        self.spent_below = 0;
+    }
+
+    /// What is left of what the run was given.
+    pub(super) fn left(&self) -> u32 {
+        self.allowance - self.spent - self.spent_below - self.given
+    }
+
+    /// A branch is back, which was given `allowance` and has spent so much of it, its own branches included.
+    pub(super) fn joined(&mut self, allowance: u32, spent: u32) {
+        self.given -= allowance;
+        self.spent_below += spent;
+    }
+
+    /// What becomes of the questions of one reply: the branch's model calls, or why there is no branch. One model call
+    /// is kept for the agent that asks, and the others are shared out evenly.
+    pub(super) fn judge(&self, asks: &[(usize, Ask)]) -> Vec<Result<u32, &'static str>> {
+        let asker = self.counts.active.as_str();
+        let deputies: Vec<Deputy> = asks.iter().filter_map(|(_, ask)| ask.deputy(asker)).collect();
+        let waits = |deputy: &Deputy| deputies.iter().any(|other| deputy.after == Some(other.tool));
+        let alone = asks.iter().zip(&deputies).map(|((_, ask), deputy)| {
+            if ask.question.package().is_none() {
+                Err("invalid_question")
+            } else if self.off.contains(&(deputy.asker, deputy.tool)) {
+                Err("tool_switched_off")
+            } else if waits(deputy) {
+                Err("not_yet")
+            } else {
+                Ok(deputy.max_model_calls)
+            }
+        });
+        let alone: Vec<_> = alone.collect();
+        let fit = alone.iter().filter(|verdict| verdict.is_ok()).count().max(1);
+        let mut rest = self.left().saturating_sub(1);
+        let share = (rest / u32::try_from(fit).unwrap()).max(1);
+        let granted = alone.into_iter().map(|verdict| {
+            let given = verdict?.min(share).min(rest);
+            rest -= given;
+            if given == 0 { Err("budget_spent") } else { Ok(given) }
+        });
+        granted.collect()
     }
 
     pub(super) fn user_spoke(&mut self, speech: Speech) {

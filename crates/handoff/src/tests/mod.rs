@@ -5,9 +5,15 @@
 //! run counts. [`property`] holds the tests: a random search, the proof that it reaches everything, and the
 //! planted bugs that it must find.
 
+mod branches;
 mod coverage;
 mod driver;
 mod ledger;
+mod passage;
+mod player;
 mod property;
 mod scenario;
 mod strategies;
+mod team;
+mod told;
+mod tree;

@@ -4,7 +4,7 @@
 //! seed and the least scenario that fails.
 
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,15 +29,15 @@ struct Search {
 
 /// Plays as many random scenarios as `config` says, until one fails.
 fn search(config: Config) -> Search {
-    let (played, coverage) = (Cell::new(0), RefCell::new(Coverage::default()));
+    let (played, coverage) = (Cell::new(0), Coverage::default());
     // The seed is printed; a file with the state of the generator is not needed.
     let config = Config { failure_persistence: None, ..config };
     let result = TestRunner::new(config).run(&scenario(), |scenario| {
         played.set(played.get() + 1);
-        play(&scenario, &mut coverage.borrow_mut());
+        play(&scenario, &coverage);
         Ok(())
     });
-    Search { played: played.get(), coverage: coverage.into_inner(), failure: result.err() }
+    Search { played: played.get(), coverage, failure: result.err() }
 }
 
 /// The same scenarios each time; what fails is not made smaller.
@@ -78,9 +78,9 @@ fn what_fails_is_made_small_and_fails_again() {
     };
     let size = (least.replies.len(), least.moves.len(), least.switches.iter().flatten().count());
     assert!(size.0 <= 6 && size.1 <= 1 && size.2 == 0, "{least:#?}");
-    let again = || planted::with(bug, || play(&least, &mut Coverage::default()));
+    let again = || planted::with(bug, || play(&least, &Coverage::default()));
     assert!(catch_unwind(AssertUnwindSafe(again)).is_err(), "the least scenario fails as well");
-    play(&least, &mut Coverage::default());
+    play(&least, &Coverage::default());
 }
 
 #[test]

@@ -1,25 +1,10 @@
 //! What a relay meets: its settings, what its models write, what its users say, which tools go off and on.
 
 use sommelier_protocol::{ContentBlock, ModelResponse, RawJson, StopReason, ToolUse};
-use sommelier_runtime::tool::{CallContext, Failure};
-use sommelier_runtime::{Agent, Limits, ModelError, Tool, script, tool_args};
+use sommelier_runtime::{Limits, ModelError, script};
 
-use crate::{
-    EntryPolicy, Guard, Guards, HANDOFF_TO_SPECIALIST, HandoffPackage, PackagePolicy, Relay, Route, RunEnd,
-};
-
-pub(super) const DESK: &str = "front_desk";
-pub(super) const BOOKING: &str = "booking_agent";
-pub(super) const POLICY: &str = "policy_agent";
-pub(super) const PRICING: &str = "pricing_agent";
-pub(super) const AGENTS: [&str; 4] = [DESK, BOOKING, POLICY, PRICING];
-
-/// The tool that the route to the policy agent requires.
-pub(super) const REQUIRED: &str = "search_docs";
-
-/// A way to and fro, and a cycle of three.
-const ROUTES: [(&str, &str); 5] =
-    [(DESK, BOOKING), (BOOKING, DESK), (BOOKING, POLICY), (POLICY, PRICING), (PRICING, BOOKING)];
+use super::team::{AGENTS, Ask, BOOKING, DESK, POLICY, PRICING, Voice, mates, receivers};
+use crate::{EntryPolicy, Guard, Guards, HANDOFF_TO_SPECIALIST, HandoffPackage, RunEnd};
 
 /// All that a relay meets.
 #[derive(Clone, Debug)]
@@ -28,15 +13,28 @@ pub(super) struct Scenario {
     pub(super) entry_policy: EntryPolicy,
     pub(super) limits: Limits,
     pub(super) max_model_calls: u32,
-    /// What the models write, call after call, whoever is asked; then plain answers.
+    /// What the models of the run that hears the user write, call after call, whoever is asked; then plain answers.
     pub(super) replies: Vec<Reply>,
+    /// What the models of branches write. Each branch begins at a place of its own and goes round.
+    pub(super) branch_replies: Vec<Reply>,
+    /// Which of the open steps of the tree goes on, step after step and round again; the first when it is empty.
+    pub(super) order: Vec<usize>,
+    /// When the tree is called off, if it is.
+    pub(super) call_off: Option<CallOff>,
     pub(super) opening: Speech,
     /// What follows each end of the run.
     pub(super) moves: Vec<Move>,
-    /// Tools that go off or on before the step of this number.
+    /// Tools that go off or on before the step of this number of the run that hears the user.
     pub(super) switches: Vec<Option<Switch>>,
-    /// Whether the required tool goes off while the handoff of this number waits to be taken.
+    /// Whether the required tool goes off while the handoff of this number in that run waits to be taken.
     pub(super) losses: Vec<bool>,
+}
+
+/// The moment when a tree is called off: its run has gone so many steps, and since then its branches so many.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CallOff {
+    pub(super) root: usize,
+    pub(super) branches: usize,
 }
 
 /// What follows an end of the run.
@@ -78,6 +76,7 @@ pub(super) enum Block {
     Text(Text),
     Call(Id, Own),
     HandOff(Id, HandOff),
+    Ask(Id, Ask),
     Other(Other),
 }
 
@@ -179,29 +178,14 @@ pub(super) enum Parcel {
     List,
 }
 
-tool_args! {
-    /// A text.
-    pub(super) struct Echo {
-        /// What is to be said back.
-        pub(super) text: String,
-    }
-}
-
 /// Bytes of a text that leaves 8 of the 2048 bytes of its package.
 const FULL: usize = 2040 - r#"{"task":"work","context":{"text":""}}"#.len();
 
+/// The path of the run that hears the user: the name of its conversation.
+pub(super) const ROOT: &str = "c";
+
 /// Stands in an answer that announces a handoff.
 pub(super) const ANNOUNCED: &str = ": ask ";
-
-/// Stands in everything that an agent's model writes, but in the packages that it hands over.
-pub(super) fn secret(agent: &str) -> String {
-    format!("secret_of_{agent}")
-}
-
-/// The legal receivers of `from`.
-fn receivers(from: &str) -> Vec<&'static str> {
-    ROUTES.iter().filter(|(sender, _)| *sender == from).map(|(_, to)| *to).collect()
-}
 
 impl Speech {
     /// The user's words in the message of this number.
@@ -232,51 +216,29 @@ impl Speech {
 }
 
 impl Scenario {
-    pub(super) fn relay(&self) -> Relay {
-        let agent = |name: &str| {
-            let echo = |echo: Echo, _: &CallContext<'_>| Ok::<_, Failure>(echo.text);
-            let fail = |_: Echo, context: &CallContext<'_>| {
-                Err::<(), _>(Failure::new("failed", secret(context.agent.as_str())))
-            };
-            let mut tools = vec![Tool::new("echo", "Says it back.", echo), Tool::new("fail", "Fails.", fail)];
-            if name == POLICY {
-                tools.push(Tool::new(REQUIRED, "Searches.", echo));
-            }
-            Agent::new(name, format!("You are {name}.")).tools(tools).limits(self.limits)
-        };
-        let route = |(from, to): (&str, &str)| match (from, to) {
-            (DESK, BOOKING) => Route::new(from, to).with_user_words(),
-            (BOOKING, POLICY) => Route::new(from, to).requires([REQUIRED]),
-            (POLICY, PRICING) => Route::new(from, to).policy(PackagePolicy::strict()),
-            _ => Route::new(from, to),
-        };
-        let builder = Relay::builder()
-            .entry(DESK)
-            .entry_policy(self.entry_policy)
-            .guards(self.guards.clone())
-            .max_model_calls(self.max_model_calls);
-        let builder = AGENTS.into_iter().fold(builder, |builder, name| builder.agent(agent(name)));
-        let builder = ROUTES.into_iter().fold(builder, |builder, ends| builder.route_with(route(ends)));
-        builder.build().unwrap()
-    }
-
-    /// The reply to the model call of this number, counted from 0.
-    pub(super) fn reply(&self, number: usize) -> Reply {
+    /// The reply to the model call of this number in the run at `path`, counted from 0. It does not depend on what
+    /// other runs of the tree have done.
+    pub(super) fn reply(&self, path: &str, number: usize) -> Reply {
         let answer =
             || Reply::Says { blocks: vec![Block::Text(Text::Plain)], stop: Some(StopReason::EndTurn) };
-        self.replies.get(number).cloned().unwrap_or_else(answer)
+        if path == ROOT {
+            return self.replies.get(number).cloned().unwrap_or_else(answer);
+        }
+        let start = path.bytes().fold(0, |start: usize, byte| start.wrapping_mul(31) + usize::from(byte));
+        let place = (start % 1000 + number) % (self.branch_replies.len() + 1);
+        self.branch_replies.get(place).cloned().unwrap_or_else(answer)
     }
 }
 
 impl Reply {
-    /// What the model of `agent` writes.
-    pub(super) fn written(&self, agent: &str, number: usize) -> Result<ModelResponse, ModelError> {
+    /// What the model of the agent writes in the reply of this number.
+    pub(super) fn written(&self, voice: Voice<'_>, number: usize) -> Result<ModelResponse, ModelError> {
         match self {
             Self::Fails(error) => Err(error.clone()),
             Self::Says { blocks, stop } => {
                 let blocks = blocks.iter().enumerate();
                 let content =
-                    blocks.map(|(place, block)| block.written(agent, &format!("tu_{number}_{place}")));
+                    blocks.map(|(place, block)| block.written(voice, &format!("tu_{number}_{place}")));
                 let mut reply = script::reply(content.collect(), StopReason::EndTurn);
                 reply.stop_reason.clone_from(stop);
                 Ok(reply)
@@ -299,26 +261,29 @@ impl Reply {
         }
     }
 
-    /// The calls of either kind, in order.
+    /// The calls of any kind, in order.
     pub(super) fn calls(&self) -> Vec<Block> {
         let blocks = match self {
             Self::Fails(_) => &[][..],
             Self::Says { blocks, .. } => blocks,
         };
-        blocks.iter().copied().filter(|block| matches!(block, Block::Call(..) | Block::HandOff(..))).collect()
+        let is_call = |block: &Block| matches!(block, Block::Call(..) | Block::HandOff(..) | Block::Ask(..));
+        blocks.iter().copied().filter(is_call).collect()
     }
 }
 
 impl Block {
-    fn written(self, agent: &str, fresh: &str) -> ContentBlock {
-        let secret = secret(agent);
+    fn written(self, voice: Voice<'_>, fresh: &str) -> ContentBlock {
+        let Voice { agent, .. } = voice;
+        let secret = voice.secret();
         let read = |json: String| serde_json::from_str(&json).unwrap();
         match self {
-            Self::Text(Text::Plain) => ContentBlock::text(secret),
+            Self::Text(Text::Plain) => ContentBlock::text(voice.saying()),
             Self::Text(Text::Blank) => ContentBlock::text(" \n"),
-            Self::Text(Text::Announces) => {
-                ContentBlock::text(format!("{secret}{ANNOUNCED}{}.", receivers(agent)[0]))
-            }
+            Self::Text(Text::Announces) => match receivers(agent).first() {
+                Some(to) => ContentBlock::text(format!("{}{ANNOUNCED}{to}.", voice.saying())),
+                None => ContentBlock::text(voice.saying()),
+            },
             Self::Call(id, own) => {
                 let (name, input) = own.written(&secret);
                 ToolUse::scripted(id.written(fresh), name, &input).into()
@@ -326,6 +291,10 @@ impl Block {
             Self::HandOff(id, handoff) => {
                 let input = handoff.parcel.written(handoff.to.written(agent), &secret);
                 ToolUse::scripted(id.written(fresh), HANDOFF_TO_SPECIALIST, &input).into()
+            }
+            Self::Ask(id, ask) => {
+                let input = ask.question.written(&secret, HUGE);
+                ToolUse::scripted(id.written(fresh), ask.tool(agent), &input).into()
             }
             Self::Other(Other::Thinking) => {
                 read(format!(r#"{{"type":"thinking","thinking":"{secret}","signature":"s"}}"#))
@@ -386,7 +355,7 @@ impl Own {
 impl To {
     /// The receiver as JSON.
     fn written(self, from: &str) -> Option<String> {
-        let legal = |n: usize| receivers(from)[n % receivers(from).len()];
+        let legal = |n| legal(from, n).unwrap_or(DESK);
         let name = match self {
             Self::Legal(n) => legal(n).to_owned(),
             Self::Adorned(n) => format!("\"{}\"\n", legal(n).to_uppercase()),
@@ -394,10 +363,7 @@ impl To {
             Self::Misspelt(n) => legal(n).replace("_", ""),
             Self::Invisible(n) => format!("{}\u{200b}", legal(n)),
             Self::Myself => from.to_owned(),
-            Self::NoRoute => {
-                let is_lost = |name: &&str| *name != from && !receivers(from).contains(name);
-                AGENTS.into_iter().find(is_lost).unwrap().to_owned()
-            }
+            Self::NoRoute => stranger(from).to_owned(),
             Self::Absent => return None,
             Self::NoText => return Some("7".to_owned()),
         };
@@ -407,13 +373,27 @@ impl To {
     /// The receiver, or the guard that refuses it.
     fn receiver(self, from: &str) -> Result<&'static str, Guard> {
         match self {
-            Self::Legal(n) | Self::Adorned(n) => Ok(receivers(from)[n % receivers(from).len()]),
+            Self::Legal(n) | Self::Adorned(n) => legal(from, n).ok_or(Guard::Known),
+            Self::NoRoute if !mates(from).contains(&stranger(from)) => Err(Guard::Known),
             Self::Unknown | Self::Misspelt(_) | Self::Invisible(_) => Err(Guard::Known),
             Self::Myself => Err(Guard::Myself),
             Self::NoRoute => Err(Guard::Route),
             Self::Absent | Self::NoText => Err(Guard::Package),
         }
     }
+}
+
+/// One of the legal receivers of `from`.
+fn legal(from: &str, n: usize) -> Option<&'static str> {
+    let receivers = receivers(from);
+    receivers.get(n % receivers.len().max(1)).copied()
+}
+
+/// An agent to which there is no route: of the same relay, or of another when all of the same can be reached.
+fn stranger(from: &str) -> &'static str {
+    let is_strange = |name: &&str| *name != from && !receivers(from).contains(name);
+    let mut all = mates(from).iter().copied().chain(AGENTS);
+    all.find(is_strange).unwrap()
 }
 
 impl HandOff {

@@ -7,35 +7,46 @@ use sommelier_protocol::StopReason;
 use sommelier_runtime::{Limits, ModelError};
 
 use super::scenario::*;
+use super::team::*;
 use crate::{EntryPolicy, Guard, Guards, OnRefusal};
 
 pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
-    (
+    let setting = (
         guards(),
         prop_oneof![Just(EntryPolicy::Active), Just(EntryPolicy::Entry)],
         limits(),
-        prop_oneof![1 => 1..6_u32, 3 => 6..16_u32],
-        vec(reply(), 0..20),
-        speech(),
-        vec(prop_oneof![2 => speech().prop_map(Move::Hear), 1 => Just(Move::Retry)], 0..6),
-        vec(option::weighted(0.3, switch()), 0..40),
-        vec(prop::bool::weighted(0.25), 0..12),
-    )
-        .prop_map(
-            |(guards, entry_policy, limits, max_model_calls, replies, opening, moves, switches, losses)| {
-                Scenario {
-                    guards,
-                    entry_policy,
-                    limits,
-                    max_model_calls,
-                    replies,
-                    opening,
-                    moves,
-                    switches,
-                    losses,
-                }
-            },
-        )
+        prop_oneof![1 => 1..6_u32, 3 => 6..20_u32],
+    );
+    let models = (vec(root_reply(), 0..20), vec(branch_reply(), 0..10));
+    let user = (speech(), vec(prop_oneof![2 => speech().prop_map(Move::Hear), 1 => Just(Move::Retry)], 0..6));
+    let tree = (vec(0..6_usize, 0..12), option::weighted(0.3, call_off()));
+    let tools = (vec(option::weighted(0.3, switch()), 0..40), vec(prop::bool::weighted(0.25), 0..12));
+    (setting, models, user, tree, tools).prop_map(|(setting, models, user, tree, tools)| {
+        let (guards, entry_policy, limits, max_model_calls) = setting;
+        let (replies, branch_replies) = models;
+        let (opening, moves) = user;
+        let (order, call_off) = tree;
+        let (switches, losses) = tools;
+        Scenario {
+            guards,
+            entry_policy,
+            limits,
+            max_model_calls,
+            replies,
+            branch_replies,
+            order,
+            call_off,
+            opening,
+            moves,
+            switches,
+            losses,
+        }
+    })
+}
+
+fn call_off() -> impl Strategy<Value = CallOff> {
+    let branches = prop_oneof![1 => Just(0), 2 => 1..5_usize];
+    (0..6_usize, branches).prop_map(|(root, branches)| CallOff { root, branches })
 }
 
 fn guards() -> impl Strategy<Value = Guards> {
@@ -81,11 +92,28 @@ fn speech() -> impl Strategy<Value = Speech> {
 fn switch() -> impl Strategy<Value = Switch> {
     let required = (Just((POLICY, REQUIRED)), prop::bool::weighted(0.7));
     let other = ((prop::sample::select(&AGENTS[..]), Just("echo")), any::<bool>());
-    prop_oneof![3 => required, 1 => other].prop_map(|((agent, tool), is_on)| Switch { agent, tool, is_on })
+    let deputy = prop::sample::select(&DEPUTIES[..]).prop_map(|deputy| (deputy.asker, deputy.tool));
+    let deputy = (deputy, any::<bool>());
+    prop_oneof![3 => required, 2 => other, 1 => deputy].prop_map(|((agent, tool), is_on)| Switch {
+        agent,
+        tool,
+        is_on,
+    })
 }
 
-fn reply() -> impl Strategy<Value = Reply> {
+/// A reply in the run that hears the user.
+fn root_reply() -> impl Strategy<Value = Reply> {
+    reply(12, 9, 2)
+}
+
+/// A reply in a branch: words oftener, or few would ever find anything.
+fn branch_reply() -> impl Strategy<Value = Reply> {
+    reply(5, 7, 9)
+}
+
+fn reply(handing: u32, asking: u32, saying: u32) -> impl Strategy<Value = Reply> {
     let handoffs = vec(prop_oneof![5 => handoff().boxed(), 1 => block().boxed()], 1..4);
+    let asks = vec(prop_oneof![6 => ask().boxed(), 1 => handoff().boxed(), 1 => block().boxed()], 1..4);
     let calls = vec((id(), own()).prop_map(|(id, own)| Block::Call(id, own)), 1..4);
     let says = |blocks: BoxedStrategy<Vec<Block>>, stop: BoxedStrategy<Option<StopReason>>| {
         (blocks, stop).prop_map(|(blocks, stop)| Reply::Says { blocks, stop })
@@ -94,10 +122,11 @@ fn reply() -> impl Strategy<Value = Reply> {
     let paused =
         vec(prop::sample::select(&[Block::Other(Other::ServiceTool), Block::Text(Text::Plain)][..]), 1..3);
     prop_oneof![
-        12 => says(handoffs.boxed(), sound()),
+        handing => says(handoffs.boxed(), sound()),
+        asking => says(asks.boxed(), sound()),
         4 => says(calls.boxed(), sound()),
         4 => says(vec(block(), 0..8).boxed(), option::weighted(0.95, stop()).boxed()),
-        2 => says(vec(text(), 1..3).boxed(), sound()),
+        saying => says(vec(text(), 1..3).boxed(), sound()),
         1 => says(paused.boxed(), Just(Some(StopReason::PauseTurn)).boxed()),
         1 => says(Just(vec![]).boxed(), sound()),
         1 => error().prop_map(Reply::Fails),
@@ -117,6 +146,7 @@ fn block() -> impl Strategy<Value = Block> {
         2 => text(),
         3 => (id(), own()).prop_map(|(id, own)| Block::Call(id, own)),
         3 => handoff(),
+        2 => ask(),
         2 => prop::sample::select(&OTHERS[..]).prop_map(Block::Other),
     ]
 }
@@ -184,6 +214,30 @@ fn handoff() -> impl Strategy<Value = Block> {
         1 => Just(Parcel::Huge),
     ];
     (id(), to, parcel).prop_map(|(id, to, parcel)| Block::HandOff(id, HandOff { to, parcel }))
+}
+
+fn ask() -> impl Strategy<Value = Block> {
+    const ODD: [Question; 9] = [
+        Question::Missing,
+        Question::Blank,
+        Question::Long,
+        Question::Message,
+        Question::QuotedMessage,
+        Question::OddMember,
+        Question::ForbiddenCharacter,
+        Question::BrokenJson,
+        Question::List,
+    ];
+    let question = prop_oneof![
+        60 => (0..2_u8).prop_map(Question::Fine),
+        30 => (0..2_u8).prop_map(Question::WithContext),
+        12 => prop::sample::select(&ODD[..]),
+        // Slow, so rare.
+        1 => Just(Question::Huge),
+    ];
+    // The last one of the desk has a delegate of its own.
+    let whom = prop_oneof![3 => 0..4_usize, 2 => Just(3)];
+    (id(), whom, question).prop_map(|(id, whom, question)| Block::Ask(id, Ask { whom, question }))
 }
 
 fn stop() -> impl Strategy<Value = StopReason> {
