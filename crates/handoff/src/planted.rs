@@ -57,12 +57,14 @@ pub(crate) enum Bug {
     FindingsSwapped,
     /// A reply with a handoff in it asks no delegate.
     HandoffBeforeBranches,
+    /// What a branch leaves over goes to the first one that is still open.
+    LeftOverToNextBranch,
     /// Branches that are called off leave nothing on record.
     BranchesLostWhenCalledOff,
 }
 
 impl Bug {
-    pub(crate) const ALL: [Self; 27] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::OutputDropped,
         Self::OutputsSwapped,
         Self::RefusedHopCounted,
@@ -89,6 +91,7 @@ impl Bug {
         Self::OneIdForAllBranches,
         Self::FindingsSwapped,
         Self::HandoffBeforeBranches,
+        Self::LeftOverToNextBranch,
         Self::BranchesLostWhenCalledOff,
     ];
 }

@@ -411,7 +411,21 @@ impl Step {
             Err(step) => (*step, false),
         };
         delegation.branches.insert(place, Branch { asked, step });
+        #[cfg(test)]
+        if planted::is(Bug::LeftOverToNextBranch) {
+            hand_on(&mut delegation.branches, place);
+        }
         let tree = Self::Delegate(delegation);
         if has_gone_on { Ok(tree) } else { Err(Box::new(tree)) }
+    }
+}
+
+/// A [planted bug](Bug::LeftOverToNextBranch).
+#[cfg(test)]
+fn hand_on(branches: &mut [Branch], ended: usize) {
+    let next = branches.iter().position(|branch| branch.done().is_none());
+    if let (Some(next), true) = (next, branches[ended].done().is_some()) {
+        let left = std::mem::take(&mut branches[ended].step.run_mut().left);
+        branches[next].step.run_mut().left += left;
     }
 }

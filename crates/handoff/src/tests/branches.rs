@@ -54,7 +54,7 @@ impl Player<'_> {
         self.check_package(link, ask.question.package());
         self.coverage.refused_question(refusal);
         let words = Words::Holding(format!(r#""error":"{code}""#));
-        self.found.push(Told { place, words });
+        self.found.push(Told { place, call_id: Some(link.call_id.clone()), words });
         self.on_record(path.to_owned(), ask.tool(&self.ledger.counts.active), code, false);
     }
 
@@ -128,7 +128,7 @@ impl Player<'_> {
             true => Words::Holding(r#""error":"result_too_large""#.to_owned()),
             false => Words::Exactly(told),
         };
-        self.found.push(Told { place: open.place, words });
+        self.found.push(Told { place: open.place, call_id: Some(link.call_id.clone()), words });
         self.findings.insert((self.ledger.counts.active.clone(), open.path.clone()));
         self.coverage.found(expected.status);
         if matches!(done.end(), RunEnd::BudgetSpent { .. }) {

@@ -12,7 +12,7 @@ use crate::{DelegateRefusal, DelegateStatus, Guard, RunEnd};
 pub(super) struct Coverage(RefCell<BTreeMap<String, u32>>);
 
 /// What else a search must reach, beside every refusal, stop reason and end.
-pub(super) const SIGHTS: [&str; 21] = [
+pub(super) const SIGHTS: [&str; 22] = [
     "handed back (A→B→A)",
     "round a cycle of three",
     "activated again",
@@ -28,6 +28,7 @@ pub(super) const SIGHTS: [&str; 21] = [
     "two branches at once",
     "a team asked twice in one reply",
     "handed over in a branch",
+    "tool switched off in a branch",
     "budget gone in a branch",
     "own tools, questions and handoffs in one reply",
     "handoff beside delegates",

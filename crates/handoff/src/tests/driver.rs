@@ -62,12 +62,20 @@ pub(super) fn play(scenario: &Scenario, coverage: &Coverage) {
     if hand.may_differ {
         return;
     }
-    assert_eq!(step, played_last_first(&relay, scenario), "any order of the branches comes to the same tree");
+    let other = played(&relay, scenario, Order::LastFirst);
+    assert_eq!(Some(step), other, "any order of the branches comes to the same tree");
     tree.compared();
 }
 
-/// Plays the scenario with the last of the open steps going on each time, and checks nothing.
-fn played_last_first(relay: &Relay, scenario: &Scenario) -> Step {
+/// Whether two orders of the branches come to the same tree, with nothing checked on the way.
+pub(super) fn orders_agree(scenario: &Scenario) -> bool {
+    let relay = scenario.relay();
+    let [drawn, other] = [Order::Drawn, Order::LastFirst].map(|order| played(&relay, scenario, order));
+    drawn == other
+}
+
+/// Where the scenario ends in this order; none when it is called off at a moment that other orders do not have.
+fn played(relay: &Relay, scenario: &Scenario, order: Order) -> Option<Step> {
     let mut step = begun(relay, scenario);
     let mut hand = Hand::new(scenario);
     loop {
@@ -78,10 +86,11 @@ fn played_last_first(relay: &Relay, scenario: &Scenario) -> Step {
             step = Step::Done(step.cancel(relay, CALLED_OFF, AT));
             continue;
         }
-        let path = hand.pick(&step, Order::LastFirst);
-        let Some(answer) = hand.answer(relay, &step, &path) else { return step };
+        let path = hand.pick(&step, order);
+        let Some(answer) = hand.answer(relay, &step, &path) else { break };
         step = gone_on(relay, step, &path, answer);
     }
+    (!hand.may_differ).then_some(step)
 }
 
 fn begun(relay: &Relay, scenario: &Scenario) -> Step {
@@ -106,7 +115,11 @@ fn answered(relay: &Relay, step: Step, answer: Answer) -> Step {
     match (step, answer) {
         (Step::CallModel(call), Answer::Reply(_, reply)) => call.resume(relay, *reply, AT),
         (Step::CallTools(calls), Answer::Outputs(outputs)) => calls.resume(relay, outputs, AT).unwrap(),
-        (Step::Delegate(delegation), Answer::Join) => delegation.join(relay, AT).unwrap(),
+        (Step::Delegate(delegation), Answer::Join) => {
+            let (joint, mut branches) = delegation.split();
+            branches.reverse();
+            joint.put_back(branches).unwrap().join(relay, AT).unwrap()
+        }
         (Step::HandOff(handoff), Answer::Take) => handoff.take(relay, AT),
         (Step::Done(done), Answer::Hear(speech)) => {
             let words = speech.words(done.run().messages() + 1);
@@ -178,7 +191,7 @@ impl<'a> Hand<'a> {
 
     fn calls_off(&mut self, tree: &Step) -> bool {
         let is_due = self.scenario.call_off.is_some_and(|due| {
-            !self.has_called_off && (due.root, due.branches) == (self.root, self.branches)
+            !self.has_called_off && due.root <= self.root && due.branches == self.branches
         });
         if !is_due || matches!(tree, Step::Done(_)) {
             return false;

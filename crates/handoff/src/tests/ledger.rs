@@ -177,9 +177,14 @@ impl Ledger {
 
     /// Whether a tool of the active agent runs for this call.
     pub(super) fn runs(&self, call: Block) -> bool {
+        matches!(call, Block::Call(_, own) if own.tool().is_some()) && !self.is_off(call)
+    }
+
+    /// Whether this call is one of a tool that is switched off.
+    pub(super) fn is_off(&self, call: Block) -> bool {
         let Block::Call(_, own) = call else { return false };
         let is_off = |tool| self.off.iter().any(|off| *off == (self.counts.active.as_str(), tool));
-        own.tool().is_some_and(|tool| !is_off(tool))
+        own.tool().is_some_and(is_off)
     }
 
     /// The agents in turn since the user spoke, ending with `to`.

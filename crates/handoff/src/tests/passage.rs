@@ -66,6 +66,9 @@ impl Player<'_> {
         self.look_at(&calls);
         let runs = calls.iter().take(self.scenario.limits.calls_per_reply);
         let runs = runs.filter(|call| self.ledger.runs(**call)).count();
+        if self.path != ROOT && calls.iter().any(|call| self.ledger.is_off(*call)) {
+            self.saw("tool switched off in a branch");
+        }
         match after {
             Step::CallTools(calls) => {
                 assert_eq!(calls.calls().count(), runs);
@@ -137,7 +140,7 @@ impl Player<'_> {
         let told = self.handoffs.iter().zip(&verdicts.refused_by);
         let told = told.map(|((place, _), guard)| {
             let words = Words::Holding(told_of(*guard).to_owned());
-            Told { place: *place, words }
+            Told { place: *place, call_id: None, words }
         });
         self.told = self.found.iter().cloned().chain(told).collect();
         match (verdicts.taken, after) {

@@ -9,13 +9,13 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::coverage::Coverage;
-use super::driver::play;
+use super::driver::{orders_agree, play};
 use super::scenario::Scenario;
 use super::strategies::scenario;
 use crate::planted::{self, Bug};
 
 /// The scenarios of a search that nobody sets otherwise.
-const CASES: u32 = 200;
+const CASES: u32 = 110;
 /// The seed where the same scenarios are wanted in each run.
 const SEED: u64 = 5;
 
@@ -29,6 +29,10 @@ struct Search {
 
 /// Plays as many random scenarios as `config` says, until one fails.
 fn search(config: Config) -> Search {
+    search_with(config, play)
+}
+
+fn search_with(config: Config, play: impl Fn(&Scenario, &Coverage)) -> Search {
     let (played, coverage) = (Cell::new(0), Coverage::default());
     // The seed is printed; a file with the state of the generator is not needed.
     let config = Config { failure_persistence: None, ..config };
@@ -81,6 +85,14 @@ fn what_fails_is_made_small_and_fails_again() {
     let again = || planted::with(bug, || play(&least, &Coverage::default()));
     assert!(catch_unwind(AssertUnwindSafe(again)).is_err(), "the least scenario fails as well");
     play(&least, &Coverage::default());
+}
+
+#[test]
+fn an_order_of_branches_that_matters_is_seen() {
+    let compare = |scenario: &Scenario, _: &Coverage| assert!(orders_agree(scenario), "the orders differ");
+    let search = |bug| planted::with(bug, || search_with(fixed(CASES), compare));
+    assert!(search(Some(Bug::LeftOverToNextBranch)).failure.is_some(), "the planted bug is not found");
+    assert!(search(None).failure.is_none(), "found without a bug");
 }
 
 #[test]

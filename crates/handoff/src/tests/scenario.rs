@@ -30,7 +30,8 @@ pub(super) struct Scenario {
     pub(super) losses: Vec<bool>,
 }
 
-/// The moment when a tree is called off: its run has gone so many steps, and since then its branches so many.
+/// The moment when a tree is called off: its run has gone so many steps or more, and since the last of them its
+/// branches so many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CallOff {
     pub(super) root: usize,

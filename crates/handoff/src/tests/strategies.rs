@@ -20,7 +20,7 @@ pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
     let models = (vec(root_reply(), 0..20), vec(branch_reply(), 0..10));
     let user = (speech(), vec(prop_oneof![2 => speech().prop_map(Move::Hear), 1 => Just(Move::Retry)], 0..6));
     let tree = (vec(0..6_usize, 0..12), option::weighted(0.3, call_off()));
-    let tools = (vec(option::weighted(0.3, switch()), 0..40), vec(prop::bool::weighted(0.25), 0..12));
+    let tools = (vec(option::weighted(0.4, switch()), 0..40), vec(prop::bool::weighted(0.25), 0..12));
     (setting, models, user, tree, tools).prop_map(|(setting, models, user, tree, tools)| {
         let (guards, entry_policy, limits, max_model_calls) = setting;
         let (replies, branch_replies) = models;
@@ -91,10 +91,12 @@ fn speech() -> impl Strategy<Value = Speech> {
 
 fn switch() -> impl Strategy<Value = Switch> {
     let required = (Just((POLICY, REQUIRED)), prop::bool::weighted(0.7));
-    let other = ((prop::sample::select(&AGENTS[..]), Just("echo")), any::<bool>());
+    // Half of them in branches, where a switch has farther to go.
+    let agent = prop_oneof![prop::sample::select(&AGENTS[..]), prop::sample::select(&ASKED[..])];
+    let other = ((agent, Just("echo")), prop::bool::weighted(0.25));
     let deputy = prop::sample::select(&DEPUTIES[..]).prop_map(|deputy| (deputy.asker, deputy.tool));
-    let deputy = (deputy, any::<bool>());
-    prop_oneof![3 => required, 2 => other, 1 => deputy].prop_map(|((agent, tool), is_on)| Switch {
+    let deputy = (deputy, prop::bool::weighted(0.25));
+    prop_oneof![3 => required, 3 => other, 2 => deputy].prop_map(|((agent, tool), is_on)| Switch {
         agent,
         tool,
         is_on,
@@ -103,17 +105,19 @@ fn switch() -> impl Strategy<Value = Switch> {
 
 /// A reply in the run that hears the user.
 fn root_reply() -> impl Strategy<Value = Reply> {
-    reply(12, 9, 2)
+    reply([12, 4, 10, 2])
 }
 
 /// A reply in a branch: words oftener, or few would ever find anything.
 fn branch_reply() -> impl Strategy<Value = Reply> {
-    reply(5, 7, 9)
+    reply([5, 8, 9, 9])
 }
 
-fn reply(handing: u32, asking: u32, saying: u32) -> impl Strategy<Value = Reply> {
+/// A reply: so often handoffs, tools, questions and words.
+fn reply([handing, running, asking, saying]: [u32; 4]) -> impl Strategy<Value = Reply> {
     let handoffs = vec(prop_oneof![5 => handoff().boxed(), 1 => block().boxed()], 1..4);
     let asks = vec(prop_oneof![6 => ask().boxed(), 1 => handoff().boxed(), 1 => block().boxed()], 1..4);
+    let asks = prop_oneof![3 => asks, 1 => two_asked()];
     let calls = vec((id(), own()).prop_map(|(id, own)| Block::Call(id, own)), 1..4);
     let says = |blocks: BoxedStrategy<Vec<Block>>, stop: BoxedStrategy<Option<StopReason>>| {
         (blocks, stop).prop_map(|(blocks, stop)| Reply::Says { blocks, stop })
@@ -124,7 +128,7 @@ fn reply(handing: u32, asking: u32, saying: u32) -> impl Strategy<Value = Reply>
     prop_oneof![
         handing => says(handoffs.boxed(), sound()),
         asking => says(asks.boxed(), sound()),
-        4 => says(calls.boxed(), sound()),
+        running => says(calls.boxed(), sound()),
         4 => says(vec(block(), 0..8).boxed(), option::weighted(0.95, stop()).boxed()),
         saying => says(vec(text(), 1..3).boxed(), sound()),
         1 => says(paused.boxed(), Just(Some(StopReason::PauseTurn)).boxed()),
@@ -236,8 +240,14 @@ fn ask() -> impl Strategy<Value = Block> {
         1 => Just(Question::Huge),
     ];
     // The last one of the desk has a delegate of its own.
-    let whom = prop_oneof![3 => 0..4_usize, 2 => Just(3)];
+    let whom = prop_oneof![2 => 0..4_usize, 1 => Just(3)];
     (id(), whom, question).prop_map(|(id, whom, question)| Block::Ask(id, Ask { whom, question }))
+}
+
+/// Questions of two that have to do with each other: one waits for the other, or both are one.
+fn two_asked() -> impl Strategy<Value = Vec<Block>> {
+    let asked = |whom| Block::Ask(Id::Fresh, Ask { whom, question: Question::Fine(0) });
+    prop_oneof![Just([0, 1]), Just([1, 0]), Just([2, 2])].prop_map(move |two| two.map(asked).to_vec())
 }
 
 fn stop() -> impl Strategy<Value = StopReason> {

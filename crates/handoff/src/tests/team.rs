@@ -26,6 +26,9 @@ const TEAMS: [&[&str]; 6] =
 pub(super) const AGENTS: [&str; 10] =
     [DESK, BOOKING, POLICY, PRICING, STOCK, PRICE, LEAD, NIGHT, HEAD, CLERK];
 
+/// Those that questions get to first.
+pub(super) const ASKED: [&str; 4] = [STOCK, LEAD, HEAD, CLERK];
+
 /// The tool that the route to the policy agent requires.
 pub(super) const REQUIRED: &str = "search_docs";
 
@@ -116,8 +119,9 @@ pub(super) fn marks<'a>(text: &'a str, before: &'static str) -> impl Iterator<It
     text.split(before).skip(1).filter_map(|rest| {
         let (mark, _) = rest.split_once(';')?;
         let (agent, path) = mark.split_once('@')?;
-        // What was cut short by a limit may go on with anything.
-        AGENTS.contains(&agent).then_some((agent, path))
+        // One that was cut short in a quotation goes on with other text.
+        let is_path = path.bytes().all(|byte| byte.is_ascii_digit() || b"c/".contains(&byte));
+        (is_path && AGENTS.contains(&agent)).then_some((agent, path))
     })
 }
 

@@ -11,6 +11,8 @@ use crate::{DelegateResult, DelegateStatus, Done, Guard, Run, RunEnd, Step};
 pub(super) struct Told {
     /// The place of the call among the calls of the reply.
     pub(super) place: usize,
+    /// The id of the call as it is on record, when it is a question.
+    pub(super) call_id: Option<Box<str>>,
     pub(super) words: Words,
 }
 
@@ -25,8 +27,10 @@ pub(super) enum Words {
 /// Each handoff and question of the last reply got the answer that is its own.
 pub(super) fn assert_told(told: &[Told], messages: &[Message]) {
     let results: Vec<_> = messages.last().unwrap().tool_results().collect();
-    for Told { place, words } in told {
+    for Told { place, call_id, words } in told {
         let found = results[*place].words();
+        let is_its_own = call_id.as_deref().is_none_or(|id| id == results[*place].tool_use_id());
+        assert!(is_its_own, "{call_id:?} is on record, and the call at {place} has another id");
         match words {
             Words::Holding(words) => assert!(found.contains(words), "{words} is told at {place}: {found}"),
             Words::Exactly(words) => assert_eq!(&found, words, "told at {place}"),

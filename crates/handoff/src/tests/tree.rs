@@ -164,7 +164,7 @@ impl<'a> Tree<'a> {
         if let Step::Delegate(_) | Step::HandOff(_) = before {
             let handoffs = player.handoffs.iter().map(|(place, _)| {
                 let words = Words::Holding("called off".to_owned());
-                Told { place: *place, words }
+                Told { place: *place, call_id: None, words }
             });
             let told: Vec<Told> = player.found.iter().cloned().chain(handoffs).collect();
             assert_told(&told, &player.messages(&after, &player.ledger.counts.active));
