@@ -12,7 +12,7 @@ use crate::{DelegateRefusal, DelegateStatus, Guard, RunEnd};
 pub(super) struct Coverage(RefCell<BTreeMap<String, u32>>);
 
 /// What else a search must reach, beside every refusal, stop reason and end.
-pub(super) const SIGHTS: [&str; 22] = [
+pub(super) const SIGHTS: [&str; 23] = [
     "handed back (A→B→A)",
     "round a cycle of three",
     "activated again",
@@ -34,6 +34,7 @@ pub(super) const SIGHTS: [&str; 22] = [
     "handoff beside delegates",
     "called off in mid-branch",
     "called off and tried again",
+    "one branch called off",
     "the same tree in another order",
 ];
 

@@ -44,10 +44,10 @@ pub(super) fn play(scenario: &Scenario, coverage: &Coverage) {
         }
         twin = relay.load(&twin.save().unwrap()).unwrap();
         assert_eq!(step, twin, "a loaded run is the run that was saved");
-        if hand.calls_off(&step) {
-            let next = Step::Done(step.clone().cancel(&relay, CALLED_OFF, AT));
-            twin = Step::Done(twin.cancel(&relay, CALLED_OFF, AT));
-            tree.check_called_off(&step, &next);
+        if let Some(path) = hand.calls_off(&step) {
+            let next = called_off(&relay, step.clone(), &path);
+            twin = called_off(&relay, twin, &path);
+            tree.check_called_off(&step, &path, &next);
             step = next;
             continue;
         }
@@ -82,8 +82,8 @@ fn played(relay: &Relay, scenario: &Scenario, order: Order) -> Option<Step> {
         if let Some(switch) = hand.switch(&step) {
             step = switched(step, switch);
         }
-        if hand.calls_off(&step) {
-            step = Step::Done(step.cancel(relay, CALLED_OFF, AT));
+        if let Some(path) = hand.calls_off(&step) {
+            step = called_off(relay, step, &path);
             continue;
         }
         let path = hand.pick(&step, order);
@@ -109,6 +109,15 @@ pub(super) fn find<'r, 's>(relay: &'r Relay, tree: &'s Step, path: &str) -> Opti
 
 fn gone_on(relay: &Relay, tree: Step, path: &str, answer: Answer) -> Step {
     tree.go_on_at(relay, path, |relay, step| answered(relay, step, answer)).unwrap()
+}
+
+/// Calls the whole tree off, or the branch at `path`.
+fn called_off(relay: &Relay, tree: Step, path: &str) -> Step {
+    let call_off = |relay: &Relay, step: Step| Step::Done(step.cancel(relay, CALLED_OFF, AT));
+    match path {
+        ROOT => call_off(relay, tree),
+        _ => tree.go_on_at(relay, path, call_off).unwrap(),
+    }
 }
 
 fn answered(relay: &Relay, step: Step, answer: Answer) -> Step {
@@ -189,17 +198,25 @@ impl<'a> Hand<'a> {
         self.scenario.switches.get(self.root).copied().flatten()
     }
 
-    fn calls_off(&mut self, tree: &Step) -> bool {
-        let is_due = self.scenario.call_off.is_some_and(|due| {
-            !self.has_called_off && due.root <= self.root && due.branches == self.branches
-        });
-        if !is_due || matches!(tree, Step::Done(_)) {
-            return false;
+    /// The path of what is called off now, if anything is.
+    fn calls_off(&mut self, tree: &Step) -> Option<String> {
+        let due = self
+            .scenario
+            .call_off
+            .filter(|due| !self.has_called_off && due.root <= self.root && due.branches == self.branches)?;
+        let open = tree.open()[0].run().conversation().to_owned();
+        if matches!(tree, Step::Done(_)) || !due.whole && open == ROOT {
+            return None;
         }
         self.has_called_off = true;
-        self.may_differ = self.branches > 0;
-        self.gone_at_root();
-        true
+        if due.whole {
+            self.may_differ = self.branches > 0;
+            self.gone_at_root();
+            return Some(ROOT.to_owned());
+        }
+        self.may_differ = true;
+        self.branches += 1;
+        Some(open)
     }
 
     fn gone_at_root(&mut self) {

@@ -30,12 +30,13 @@ pub(super) struct Scenario {
     pub(super) losses: Vec<bool>,
 }
 
-/// The moment when a tree is called off: its run has gone so many steps or more, and since the last of them its
-/// branches so many.
+/// The moment when a tree, or one branch of it, is called off: its run has gone so many steps or more, and since the
+/// last of them its branches so many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CallOff {
     pub(super) root: usize,
     pub(super) branches: usize,
+    pub(super) whole: bool,
 }
 
 /// What follows an end of the run.

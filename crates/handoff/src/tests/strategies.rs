@@ -46,7 +46,8 @@ pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
 
 fn call_off() -> impl Strategy<Value = CallOff> {
     let branches = prop_oneof![1 => Just(0), 2 => 1..5_usize];
-    (0..6_usize, branches).prop_map(|(root, branches)| CallOff { root, branches })
+    let whole = prop::bool::weighted(0.7);
+    (0..6_usize, branches, whole).prop_map(|(root, branches, whole)| CallOff { root, branches, whole })
 }
 
 fn guards() -> impl Strategy<Value = Guards> {

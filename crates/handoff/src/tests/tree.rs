@@ -129,13 +129,18 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The whole tree was called off.
-    pub(super) fn check_called_off(&mut self, before: &Step, after: &Step) {
-        let Step::Done(done) = after else { panic!("what was called off has ended: {after:?}") };
-        if before.open()[0].run().conversation() != ROOT {
+    /// The run at `path` was called off: the whole tree, or a branch of it and nothing else.
+    pub(super) fn check_called_off(&mut self, before: &Step, path: &str, after: &Step) {
+        let (_, was) = find(self.relay, before, path).unwrap();
+        let (_, is) = find(self.relay, after, path).unwrap();
+        let Step::Done(done) = is else { panic!("what was called off has ended: {is:?}") };
+        if path != ROOT {
+            self.check_others(before, path, after);
+            self.coverage.saw("one branch called off");
+        } else if before.open()[0].run().conversation() != ROOT {
             self.coverage.saw("called off in mid-branch");
         }
-        self.check_run_called_off(ROOT, before, done);
+        self.check_run_called_off(path, was, done);
     }
 
     /// A run that is called off ends there; its open branches end before it, and what they have found is told.
