@@ -15,9 +15,9 @@ use super::strategies::scenario;
 use crate::planted::{self, Bug};
 
 /// The scenarios of a search that nobody sets otherwise.
-const CASES: u32 = 110;
+const CASES: u32 = 100;
 /// The seed where the same scenarios are wanted in each run.
-const SEED: u64 = 5;
+const SEED: u64 = 7;
 
 /// What came of a search.
 struct Search {
