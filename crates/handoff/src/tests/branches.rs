@@ -5,7 +5,7 @@ use super::player::{Opened, Player};
 use super::scenario::ROOT;
 use super::team::{Ask, Deputy};
 use super::told::{Told, Words, bytes, heard, result_of};
-use crate::{Delegation, HandoffPackage, Link, LinkOutcome, Run, RunEnd, Step};
+use crate::{DelegateRefusal, Delegation, HandoffPackage, Link, LinkOutcome, Run, RunEnd, Step};
 
 impl Player<'_> {
     /// The questions of the last reply: those that are refused are told why and are on record; the others have a
@@ -51,6 +51,10 @@ impl Player<'_> {
         let link = link.expect("a refused question is on record");
         let LinkOutcome::Refused { refusal } = &link.outcome else { panic!("no branch was open: {link:?}") };
         assert_eq!((&*link.id, refusal.code()), (path, code), "refused for the first reason");
+        if let DelegateRefusal::BudgetSpent { left, allowance, .. } = refusal {
+            let given: u32 = self.open.iter().map(|open| open.allowance).sum();
+            assert_eq!((*left, *allowance), (self.ledger.left() - given, self.ledger.allowance));
+        }
         self.check_package(link, ask.question.package());
         self.coverage.refused_question(refusal);
         let words = Words::Holding(format!(r#""error":"{code}""#));
