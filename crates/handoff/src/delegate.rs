@@ -137,8 +137,8 @@ impl Deputy {
     }
 
     /// The first of `asked` in the same reply that this one has to wait for.
-    pub(crate) fn waits_for<'a>(&self, asked: &[&'a str]) -> Option<&'a str> {
-        asked.iter().copied().find(|tool| self.after.contains(*tool))
+    pub(crate) fn waits_for<'a>(&self, asked: &[&'a Self]) -> Option<&'a Self> {
+        asked.iter().copied().find(|other| self.after.contains(&other.tool))
     }
 }
 

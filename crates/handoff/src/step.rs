@@ -42,6 +42,7 @@ use crate::{
 
 mod delegation;
 mod flaw;
+mod opening;
 
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
 
@@ -186,7 +187,7 @@ fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Ste
         }
         TurnStep::CallModel(inner) => Step::CallModel(CallModel { run, inner }),
         TurnStep::CallTools(inner) => CallTools { run, inner }.or_resume(relay, at),
-        TurnStep::Reserved(inner) => delegation::open(relay, run, inner, at),
+        TurnStep::Reserved(inner) => opening::open(relay, run, inner, at),
         TurnStep::Done(turn) => {
             let end = end_of(relay, &run, &turn);
             run.set_down(turn);

@@ -11,16 +11,14 @@
 //! branch leads to the same tree.
 
 use serde::{Deserialize, Serialize};
-use sommelier_protocol::{ToolName, ToolUse, Words};
+use sommelier_protocol::ToolName;
+use sommelier_runtime::AgentName;
 use sommelier_runtime::turn::Reserved;
-use sommelier_runtime::{AgentName, derived_id};
 
-use super::{Done, Step, activate, arbitrate};
+use super::{Done, Step, arbitrate};
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{
-    DelegateRefusal, DelegateResult, DelegateStatus, HandoffPackage, Link, LinkOutcome, Millis, Relay, Run,
-};
+use crate::{DelegateResult, DelegateStatus, HandoffPackage, Link, LinkOutcome, Millis, Relay, Run};
 
 /// What a branch of an open reply is told that another branch of it made pointless.
 pub const CALLED_OFF: &str = "called off, since another branch failed";
@@ -205,140 +203,6 @@ pub struct Unfit {
     pub joint: Box<Joint>,
     /// The branches that came.
     pub branches: Vec<Branch>,
-}
-
-/// A reply has calls of reserved tools: those of delegates open branches, and handoffs are ruled on after them.
-pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Millis) -> Step {
-    let deputies = relay.deputies(&run.active);
-    let limits = relay.agent(run.active.as_str()).map(|agent| *agent.limits());
-    let (Some(limits), false) = (limits, deputies.is_empty()) else {
-        return arbitrate(relay, run, inner, at);
-    };
-    let of_deputy = |(place, call): (usize, &ToolUse)| {
-        let deputy = deputies.iter().find(|deputy| deputy.tool.as_str() == call.name())?;
-        Some((place, call.clone(), deputy))
-    };
-    let calls: Vec<_> = inner.calls().filter_map(of_deputy).collect();
-    #[cfg(test)]
-    if planted::is(Bug::HandoffBeforeBranches) && calls.len() < inner.calls().count() {
-        for (place, ..) in &calls {
-            inner.settle(*place, sommelier_runtime::ToolOutput::ok("{}"));
-        }
-        return arbitrate(relay, run, inner, at);
-    }
-    let asked: Vec<&str> = calls.iter().map(|(_, call, _)| call.name()).collect();
-    #[cfg(test)]
-    let asked = planted::instead(Bug::AfterIgnored, asked, Vec::new);
-    let is_off = |call: &ToolUse| run.is_switched_off(&run.active, call.name());
-    #[cfg(test)]
-    let is_off = |call: &ToolUse| planted::instead(Bug::SwitchedOffAsked, is_off(call), || false);
-    let judged: Vec<_> = calls
-        .iter()
-        .map(|(_, call, deputy)| {
-            let package = deputy
-                .question(call, limits.input_bytes)
-                .map_err(|errors| DelegateRefusal::InvalidQuestion { errors });
-            let verdict = match (&package, deputy.waits_for(&asked)) {
-                (Err(refusal), _) => Err(refusal.clone()),
-                _ if is_off(call) => Err(DelegateRefusal::SwitchedOff { tool: deputy.tool.clone() }),
-                (Ok(_), Some(after)) => Err(not_yet(deputies, &deputy.tool, after)),
-                (Ok(_), None) => Ok(()),
-            };
-            (package.ok(), verdict)
-        })
-        .collect();
-    let mut shares = Shares::new(&run, judged.iter().filter(|(_, verdict)| verdict.is_ok()).count());
-    let mut branches = Vec::new();
-    for ((place, call, deputy), (package, verdict)) in calls.iter().zip(judged) {
-        let id: Box<str> = branch_id(&run, *place).into();
-        let granted = verdict.and_then(|()| {
-            shares.take(deputy.max_model_calls).ok_or_else(|| DelegateRefusal::BudgetSpent {
-                tool: deputy.tool.clone(),
-                left: run.left.min(shares.left()),
-                allowance: run.allowance,
-            })
-        });
-        match (granted, package) {
-            (Ok(allowance), Some(package)) => {
-                #[cfg(test)]
-                let package = planted::instead(Bug::BranchHearsAsker, package.clone(), || {
-                    let heard = inner.messages().iter().flat_map(|message| message.texts()).next();
-                    HandoffPackage::new(format!("{} {}", package.task(), heard.unwrap_or_default()))
-                });
-                let branch = Run::branch(id.clone(), deputy, allowance, &run);
-                let words = Words::or_dash(package.to_question(&run.active));
-                let step = activate(&deputy.relay, Box::new(branch), words);
-                let (from, tool) = (run.active.clone(), deputy.tool.clone());
-                let asked = Asked { id, from, tool, place: *place, call_id: call.id().into(), at, package };
-                branches.push(Branch { asked, step });
-            }
-            (granted, package) => {
-                // A question without a package was refused for it.
-                let refusal =
-                    granted.err().unwrap_or(DelegateRefusal::InvalidQuestion { errors: Vec::new() });
-                let package_bytes = package.as_ref().map_or(0, HandoffPackage::bytes);
-                let (from, tool, call_id) = (run.active.clone(), deputy.tool.clone(), call.id().into());
-                let outcome = LinkOutcome::Refused { refusal };
-                let link = Link { id, from, tool, call_id, at, package, package_bytes, outcome };
-                inner.settle(*place, link.told(limits.result_bytes));
-                #[cfg(test)]
-                if planted::is(Bug::RefusedQuestionForgotten) {
-                    continue;
-                }
-                run.extra_mut().links.push(link);
-            }
-        }
-    }
-    if branches.is_empty() {
-        return arbitrate(relay, run, inner, at);
-    }
-    let given: u32 = branches.iter().map(|branch| branch.step.run().left).sum();
-    #[cfg(test)]
-    let given = planted::instead(Bug::AllowanceNotTaken, given, || 0);
-    run.left = run.left.saturating_sub(given);
-    Step::Delegate(Delegation { run, inner, branches })
-}
-
-fn not_yet(deputies: &[crate::delegate::Deputy], tool: &ToolName, after: &str) -> DelegateRefusal {
-    let after = deputies.iter().find(|deputy| deputy.tool.as_str() == after);
-    let after = after.map_or_else(|| tool.clone(), |deputy| deputy.tool.clone());
-    DelegateRefusal::NotYet { tool: tool.clone(), after }
-}
-
-/// The id of the branch that the call at `place` of the newest reply opens.
-pub(super) fn branch_id(run: &Run, place: usize) -> String {
-    let place = u32::try_from(place).unwrap_or(u32::MAX);
-    #[cfg(test)]
-    let place = planted::instead(Bug::OneIdForAllBranches, place, || 0);
-    derived_id(&run.conversation, &[run.messages, run.model_calls, place])
-}
-
-/// The model calls that are left, shared among branches. One is kept for the agent that asks, or it could not answer.
-struct Shares {
-    rest: u32,
-    share: u32,
-}
-
-impl Shares {
-    fn new(run: &Run, branches: usize) -> Self {
-        let rest = run.left.saturating_sub(1);
-        #[cfg(test)]
-        let rest = planted::instead(Bug::NothingKeptForAsker, rest, || run.left);
-        let branches = u32::try_from(branches).unwrap_or(u32::MAX).max(1);
-        Self { rest, share: (rest / branches).max(1) }
-    }
-
-    /// What is left besides what branches of this reply were given, the one that is kept included.
-    fn left(&self) -> u32 {
-        self.rest.saturating_add(1)
-    }
-
-    /// The share of the next branch, at most `cap`; `None` when nothing is left.
-    fn take(&mut self, cap: u32) -> Option<u32> {
-        let given = self.share.min(cap).min(self.rest);
-        self.rest -= given;
-        (given > 0).then_some(given)
-    }
 }
 
 /// Answers the calls of branches that have ended, writes down what came of them, and takes back what they left over.

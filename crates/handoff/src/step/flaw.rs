@@ -8,7 +8,8 @@ use sommelier_runtime::turn::{MOST_COUNTED, Reserved};
 use sommelier_runtime::{AgentName, Definition};
 use std::collections::BTreeSet;
 
-use super::delegation::{Branch, branch_id};
+use super::delegation::Branch;
+use super::opening::branch_id;
 use super::{Delegation, Done, Step, end_of};
 use crate::arbiter;
 use crate::delegate::Deputy;
