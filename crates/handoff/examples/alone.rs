@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let outputs = tool::dispatch(agent, calls.calls(), &calls.scope());
                 calls.resume(&relay, outputs, 0)?
             }
-            Step::Delegate(_) => return Err("nobody here is a delegate".into()),
+            Step::AskHuman(_) | Step::Delegate(_) => return Err("nobody is asked here".into()),
             Step::HandOff(handoff) => {
                 println!("{} -> {}: {}", handoff.from(), handoff.to(), handoff.package().to_json());
                 // Saved before it is taken; another process could go on from here.

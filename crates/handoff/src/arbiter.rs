@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::ToolUse;
 use sommelier_runtime::turn::Reserved;
-use sommelier_runtime::{AgentName, ToolOutput, derived_id};
+use sommelier_runtime::{AgentName, ToolOutput};
 
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::Wish;
 use crate::relay::Way;
-use crate::{HandoffPackage, Hop, HopOutcome, Millis, PackageError, Refusal, Relay, Run};
+use crate::{Answer, HandoffPackage, Hop, HopOutcome, Millis, PackageError, Refusal, Relay, Run};
 
 /// What the arbiter makes of the handoffs of one reply: an output for each, in call order; the hop that is
 /// taken; and, when none is, the refusals.
@@ -119,7 +119,7 @@ pub(crate) fn is_asked_for(
 
 /// Whether this is what the call at `place` of the newest reply was told, by the refusal in the trail.
 fn is_told(relay: &Relay, run: &Run, place: usize, output: &ToolOutput) -> bool {
-    let id = hop_id(run, place);
+    let id: Box<str> = run.call_id(place).into();
     run.trail.hops().iter().rev().find(|hop| hop.id == id).is_some_and(|hop| match &hop.outcome {
         HopOutcome::Refused { refusal } => *output == refusal.told(relay.receivers(&run.active)),
         HopOutcome::Taken { .. } => false,
@@ -129,7 +129,7 @@ fn is_told(relay: &Relay, run: &Run, place: usize, output: &ToolOutput) -> bool 
 /// The record of the handoff at `place` of the newest reply, as the next to be taken; without its package and sizes.
 fn record(run: &Run, place: usize, to: Box<str>, call_id: Box<str>, at: Millis) -> Hop {
     Hop {
-        id: hop_id(run, place),
+        id: run.call_id(place).into(),
         from: run.active.clone(),
         to,
         call_id,
@@ -139,11 +139,6 @@ fn record(run: &Run, place: usize, to: Box<str>, call_id: Box<str>, at: Millis) 
         history_bytes: 0,
         outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
     }
-}
-
-fn hop_id(run: &Run, place: usize) -> Box<str> {
-    let place = u32::try_from(place).unwrap_or(u32::MAX);
-    derived_id(&run.conversation, &[run.messages, run.model_calls, place]).into()
 }
 
 fn refuse_the_rest(looked: &mut [Looked], winner: usize) {
@@ -168,7 +163,8 @@ fn refuse_the_rest(looked: &mut [Looked], winner: usize) {
 fn look(relay: &Relay, run: &Run, place: usize, call: &ToolUse) -> Looked {
     let Wish { specialist, mut package } = wish(relay, run, call);
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
-    let verdict = judge(relay, run, specialist.map(|_| written.as_str()), &mut package);
+    let verdict = judge(relay, run, specialist.map(|_| written.as_str()), &mut package)
+        .and_then(|to| allowed(run, place, to));
     Looked {
         place,
         call_id: call.id().into(),
@@ -231,6 +227,9 @@ fn judge(
     ready(relay, run, to)?;
     capped(relay, run, to)?;
     new_pair(relay, run, to)?;
+    if let Ok(package) = package {
+        way.route.guards.iter().try_for_each(|guard| guard.judge(to, package, &run.trail))?;
+    }
     Ok(to.clone())
 }
 
@@ -245,6 +244,14 @@ fn new_pair(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
         return Err(Refusal::RepeatedPair { from: from.clone(), to: to.clone(), chain });
     }
     Ok(())
+}
+
+/// Whether no person has said no.
+fn allowed(run: &Run, place: usize, to: AgentName) -> Result<AgentName, Refusal> {
+    match run.decision(&run.call_id(place)) {
+        Some(Answer::Reject { reason }) => Err(Refusal::NotApproved { to, reason: reason.to_string() }),
+        _ => Ok(to),
+    }
 }
 
 fn known<'a>(relay: &'a Relay, from: &AgentName, name: &str) -> Result<&'a AgentName, Refusal> {

@@ -72,6 +72,12 @@ pub enum BuildError {
         /// The tool.
         tool: String,
     },
+    /// An agent that may ask a person and is not there.
+    #[error("{agent} may ask a person, and is not there")]
+    AskerNotThere {
+        /// The agent.
+        agent: String,
+    },
     /// A delegate of an agent that is not there.
     #[error("the delegate {tool} is for {asker}, which is not there")]
     DelegateOfNobody {
@@ -156,7 +162,8 @@ impl BuildError {
             Self::Unreachable { .. } => 4,
             Self::MissingTool { .. } => 5,
             Self::BeyondLaw { .. } => 6,
-            Self::DelegateOfNobody { .. }
+            Self::AskerNotThere { .. }
+            | Self::DelegateOfNobody { .. }
             | Self::Delegate { .. }
             | Self::DelegateEntry { .. }
             | Self::AfterNothing { .. }

@@ -120,7 +120,7 @@ pub(crate) struct Deputy {
 impl Deputy {
     pub(crate) fn definition(&self) -> sommelier_protocol::ToolDefinition {
         let after: Vec<&str> = self.after.iter().map(ToolName::as_str).collect();
-        pseudo_tool::question(self.tool.clone(), &self.purpose, &after)
+        pseudo_tool::question(self.tool.clone(), &self.purpose, &after, &self.policy)
     }
 
     /// What a saved run depends on.

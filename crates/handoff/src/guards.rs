@@ -12,6 +12,8 @@ pub enum OnRefusal {
     Tell,
     /// The run ends with the refusal.
     Stop,
+    /// A person is asked how to go on, and has the whole run to look at. No other agent is.
+    Escalate,
 }
 
 /// How the guards are set. The first seven are pure checks in a fixed order (see [`Guard`]); these are the

@@ -24,6 +24,7 @@
 //!                 let outputs = tool::dispatch(agent, calls.calls(), &calls.scope());
 //!                 calls.resume(relay, outputs, 0)?
 //!             }
+//!             Step::AskHuman(asking) => return Err(format!("{:?}", asking.questions()).into()),
 //!             Step::Delegate(delegation) => {
 //!                 let (joint, mut branches) = delegation.split();
 //!                 for branch in std::mem::take(&mut branches) {
@@ -66,19 +67,23 @@ pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 mod arbiter;
 mod build_error;
 mod delegate;
+mod field;
 mod guards;
 mod history;
 mod json;
 pub mod law;
 mod link;
+mod own_guard;
 mod package;
 #[cfg(test)]
 mod planted;
 mod policy;
 mod pseudo_tool;
+mod question;
 mod refusal;
 mod relay;
 mod route;
+mod routes;
 mod run;
 pub mod step;
 #[cfg(test)]
@@ -87,17 +92,23 @@ mod trail;
 
 pub use build_error::{BuildError, BuildErrors};
 pub use delegate::{DELEGATE_MODEL_CALLS, Delegate, DelegateRefusal};
+pub use field::Field;
 pub use guards::{Guards, OnRefusal};
 pub use json::{Fields, Json};
 pub use link::{Cost, DelegateResult, DelegateStatus, Link, LinkOutcome};
+pub use own_guard::{Judged, Verdict};
 pub use package::HandoffPackage;
 pub use policy::{PackagePolicy, Section};
 pub use pseudo_tool::HANDOFF_TO_SPECIALIST;
+pub use question::{ASK_HUMAN, Answer, Asks, Decision, Question, Rejected};
 pub use refusal::{Guard, PackageError, Refusal};
 pub use relay::{EntryPolicy, LoadError, OnFailedBranch, Relay, RelayBuilder, StartError};
 pub use route::Route;
+pub use routes::Routes;
 pub use run::{Run, RunEnd};
-pub use step::{Branch, CallModel, CallTools, Delegation, Done, HandOff, Joint, Released, Step, Unfit};
+pub use step::{
+    AskHuman, Branch, CallModel, CallTools, Delegation, Done, HandOff, Joint, Released, Step, Unfit,
+};
 pub use trail::{Hop, HopOutcome, Millis, Trail};
 
 pub use sommelier_runtime::{Agent, AgentName};

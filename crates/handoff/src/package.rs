@@ -6,6 +6,7 @@ use sommelier_protocol::{RawJson, json_string_len};
 use sommelier_runtime::AgentName;
 
 use crate::json::list_len;
+use crate::question::Wording;
 use crate::{Fields, Json, PackageError, PackagePolicy, Section, history, law};
 
 /// All that the receiver of a handoff gets: a task and its data.
@@ -161,6 +162,21 @@ impl HandoffPackage {
             legal: "question, context".to_owned(),
         }));
         if errors.is_empty() { Ok(Self { task, context, more: None }) } else { Err(errors) }
+    }
+
+    /// The question to a person and the answers to choose from, from members which have been read under the law.
+    pub(crate) fn wording(mut fields: Fields) -> Result<Wording, Vec<PackageError>> {
+        let mut errors = Vec::new();
+        let question = text(&mut fields, "question", &mut errors);
+        let choices = strings(&mut fields, "choices", &mut errors);
+        if errors.is_empty() && law::is_blank(&question) {
+            errors.push(PackageError::Blank { field: "question".to_owned() });
+        }
+        errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
+            field: law::shortened(field),
+            legal: "question, choices".to_owned(),
+        }));
+        if errors.is_empty() { Ok(Wording { question, choices }) } else { Err(errors) }
     }
 
     /// The task.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-use crate::{HandoffPackage, PackageError, law};
+use crate::{Field, HandoffPackage, PackageError, law};
 
 /// A section of a package that a policy may demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -60,12 +60,21 @@ pub struct PackagePolicy {
     pub depth: usize,
     /// Sections that must not be empty.
     pub required: BTreeSet<Section>,
+    /// Values that the context must have, or may have.
+    pub fields: Vec<Field>,
 }
 
 impl PackagePolicy {
     /// A task and what it needs: 500 bytes of task, 16 values, 2 KiB in all, depth 8.
     pub fn minimal() -> Self {
-        Self { task_bytes: 500, context_keys: 16, package_bytes: 2048, depth: 8, required: BTreeSet::new() }
+        Self {
+            task_bytes: 500,
+            context_keys: 16,
+            package_bytes: 2048,
+            depth: 8,
+            required: BTreeSet::new(),
+            fields: Vec::new(),
+        }
     }
 
     /// The minimal policy, and at least one open item: a handoff says what is still to be done.
@@ -76,6 +85,12 @@ impl PackagePolicy {
     /// Demands a section.
     pub fn require(mut self, section: Section) -> Self {
         self.required.insert(section);
+        self
+    }
+
+    /// Asks for a value in the context.
+    pub fn field(mut self, field: Field) -> Self {
+        self.fields.push(field);
         self
     }
 
@@ -118,6 +133,8 @@ impl PackagePolicy {
             package.sections().filter(|(section, len)| *len == 0 && self.required.contains(section));
         errors
             .extend(missing.map(|(section, _)| PackageError::Missing { field: section.as_str().to_owned() }));
+        errors
+            .extend(self.fields.iter().filter_map(|field| field.check(package.context_value(field.name()))));
         errors
     }
 }

@@ -3,7 +3,8 @@
 use sommelier_protocol::{RawJson, ToolDefinition, ToolName, ToolUse};
 
 use crate::law::{self, Arguments};
-use crate::{HandoffPackage, Json, PackageError, PackagePolicy};
+use crate::question::Wording;
+use crate::{Field, HandoffPackage, Json, PackageError, PackagePolicy};
 
 /// The name of the pseudo-tool: the model calls it like any tool, and the relay takes the call as the wish
 /// to hand over the turn.
@@ -29,8 +30,15 @@ impl Receiver<'_> {
         if !needs.is_empty() {
             told.push_str(&format!(" (must have {})", needs.join(", ")));
         }
+        told.push_str(&in_context(self.policy));
         told
     }
+}
+
+/// What a policy wants to find in the context, for a description.
+fn in_context(policy: &PackagePolicy) -> String {
+    let fields: Vec<String> = policy.fields.iter().map(Field::told).collect();
+    if fields.is_empty() { String::new() } else { format!(" (in `context`: {})", fields.join("; ")) }
 }
 
 /// The pseudo-tool of an agent with these legal receivers.
@@ -76,7 +84,12 @@ impl Wish {
 }
 
 /// The tool by which a delegate is asked.
-pub(crate) fn question(name: ToolName, purpose: &str, after: &[&str]) -> ToolDefinition {
+pub(crate) fn question(
+    name: ToolName,
+    purpose: &str,
+    after: &[&str],
+    policy: &PackagePolicy,
+) -> ToolDefinition {
     let purpose = if purpose.is_empty() { "Asks a specialist." } else { purpose };
     let after = match after {
         [] => String::new(),
@@ -84,7 +97,8 @@ pub(crate) fn question(name: ToolName, purpose: &str, after: &[&str]) -> ToolDef
     };
     let description = format!(
         "{purpose} You keep the turn and get a finding. It sees nothing of this conversation: `question` must stand for \
-         itself, ids included. Questions that do not need each other's findings may be asked in one reply.{after}"
+         itself, ids included. Questions that do not need each other's findings may be asked in one reply.{after}{}",
+        in_context(policy)
     );
     let schema = r#"{"type":"object","properties":{"question":{"type":"string","description":"One question, complete in itself, with any ids."},"context":{"type":"object","description":"Values needed for the question, by name."}},"required":["question"],"additionalProperties":false}"#;
     let schema = RawJson::parse(schema).unwrap_or_else(|_| RawJson::empty_object());
@@ -97,6 +111,28 @@ pub(crate) fn read_question(call: &ToolUse, most: usize) -> Result<HandoffPackag
     let input = call.input().get();
     match law::read(input).map_err(|error| vec![error])? {
         Json::Object(fields) => HandoffPackage::from_question(fields)?.within_law(input.len()),
+        other => Err(vec![PackageError::WrongType {
+            path: "arguments".to_owned(),
+            expected: "an object".to_owned(),
+            found: other.kind().to_owned(),
+        }]),
+    }
+}
+
+/// The tool by which an agent asks a person.
+pub(crate) fn ask_human(name: ToolName) -> ToolDefinition {
+    let description = "Asks a person, for what no tool and no specialist can tell: a decision, a fact that only people know. \
+                       The work waits for the answer. `choices` are the answers that make sense, if there are few.";
+    let schema = r#"{"type":"object","properties":{"question":{"type":"string","description":"One question, complete in itself."},"choices":{"type":"array","items":{"type":"string"},"description":"The answers to choose from; leave it out for an answer in free words."}},"required":["question"],"additionalProperties":false}"#;
+    let schema = RawJson::parse(schema).unwrap_or_else(|_| RawJson::empty_object());
+    ToolDefinition::new(name, description, schema)
+}
+
+/// Reads a question to a person, and the answers to choose from.
+pub(crate) fn read_words(call: &ToolUse, most: usize) -> Result<Wording, Vec<PackageError>> {
+    is_kept(call, most).map_err(|error| vec![error])?;
+    match law::read(call.input().get()).map_err(|error| vec![error])? {
+        Json::Object(fields) => HandoffPackage::wording(fields),
         other => Err(vec![PackageError::WrongType {
             path: "arguments".to_owned(),
             expected: "an object".to_owned(),

@@ -24,6 +24,10 @@ pub enum Guard {
     Cap,
     /// Is it a new pair of sender and receiver since the user last spoke?
     Pair,
+    /// Do the guards of the user's own on this route allow it?
+    Own,
+    /// Has a person allowed it, where the route wants that?
+    Approval,
     /// Is it the first handoff of the turn?
     OnePerTurn,
     /// Is it another handoff than the one taken in this turn?
@@ -32,7 +36,7 @@ pub enum Guard {
 
 impl Guard {
     /// All guards, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Known,
         Self::Myself,
         Self::Route,
@@ -40,6 +44,8 @@ impl Guard {
         Self::Ready,
         Self::Cap,
         Self::Pair,
+        Self::Own,
+        Self::Approval,
         Self::OnePerTurn,
         Self::Duplicate,
     ];
@@ -54,6 +60,8 @@ impl Guard {
             Self::Ready => "ready",
             Self::Cap => "cap",
             Self::Pair => "pair",
+            Self::Own => "own",
+            Self::Approval => "approval",
             Self::OnePerTurn => "one_per_turn",
             Self::Duplicate => "duplicate",
         }
@@ -121,6 +129,34 @@ pub enum Refusal {
         /// The agents in turn, ending with the receiver that was refused.
         chain: Vec<AgentName>,
     },
+    /// A guard of the user's own on this route refused.
+    #[error("{guard} refuses the handoff to {to}: {reason}")]
+    GuardRefused {
+        /// The guard's name.
+        guard: String,
+        /// The receiver.
+        to: AgentName,
+        /// Why.
+        reason: String,
+    },
+    /// A guard of the user's own on this route failed: its author's fault, and no fault of the package.
+    #[error("{guard} could not judge the handoff to {to}: {}", causes.join(": "))]
+    GuardFailed {
+        /// The guard's name.
+        guard: String,
+        /// The receiver.
+        to: AgentName,
+        /// What its error says, and each error behind it.
+        causes: Vec<String>,
+    },
+    /// A person did not allow it.
+    #[error("a person did not allow the handoff to {to}: {reason}")]
+    NotApproved {
+        /// The receiver.
+        to: AgentName,
+        /// Why, in that person's words.
+        reason: String,
+    },
     /// Another handoff of the same turn was taken.
     #[error("one handoff a turn: {to} has the turn by call {taken}; not taken, differs in {}", list(differs))]
     OnePerTurn {
@@ -150,6 +186,8 @@ impl Refusal {
             Self::TargetNotReady { .. } => Guard::Ready,
             Self::HandoffLimitExceeded { .. } => Guard::Cap,
             Self::RepeatedPair { .. } => Guard::Pair,
+            Self::GuardRefused { .. } | Self::GuardFailed { .. } => Guard::Own,
+            Self::NotApproved { .. } => Guard::Approval,
             Self::OnePerTurn { .. } => Guard::OnePerTurn,
             Self::Duplicate { .. } => Guard::Duplicate,
         }
@@ -165,6 +203,9 @@ impl Refusal {
             Self::TargetNotReady { .. } => "target_not_ready",
             Self::HandoffLimitExceeded { .. } => "handoff_limit_exceeded",
             Self::RepeatedPair { .. } => "repeated_pair",
+            Self::GuardRefused { .. } => "guard_refused",
+            Self::GuardFailed { .. } => "guard_failed",
+            Self::NotApproved { .. } => "not_approved",
             Self::OnePerTurn { .. } => "one_handoff_per_turn",
             Self::Duplicate { .. } => "duplicate_handoff",
         }
@@ -315,6 +356,16 @@ pub enum PackageError {
         found: usize,
         /// The cap's value.
         most: usize,
+    },
+    /// A text that is none of the legal ones.
+    #[error("`{path}` is {found:?}; legal: {legal}")]
+    NotOneOf {
+        /// The member.
+        path: String,
+        /// The text found.
+        found: String,
+        /// The texts that are legal.
+        legal: String,
     },
     /// A member that code writes on this route, and no model.
     #[error("`{path}` is written by code on this route; leave it out")]

@@ -10,7 +10,7 @@ use crate::delegate::{self, Deputy};
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST, Receiver};
 use crate::refusal::list;
-use crate::{BuildError, BuildErrors, Delegate, Guards, Route, Run, Step, step};
+use crate::{ASK_HUMAN, BuildError, BuildErrors, Delegate, Guards, Route, Routes, Run, Step, step};
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
 /// conversations share one; each has its own state.
@@ -165,8 +165,12 @@ impl Relay {
     }
 
     /// The routes, by sender and in the order they were added.
-    pub fn routes(&self) -> impl Iterator<Item = &Route> {
-        self.routes.values().flatten().map(|(_, way)| &way.route)
+    pub fn routes(&self) -> Routes<'_> {
+        Routes::new(self)
+    }
+
+    pub(crate) fn route_at(&self, place: usize) -> Option<&Route> {
+        self.routes.values().flatten().nth(place).map(|(_, way)| &way.route)
     }
 
     /// The relay behind a delegate: whom `asker` asks by calls of `tool`.
@@ -260,6 +264,7 @@ pub struct RelayBuilder {
     delegates: Vec<(String, Delegate)>,
     on_failed_branch: OnFailedBranch,
     max_depth: u32,
+    may_ask_human: Vec<String>,
 }
 
 impl Default for RelayBuilder {
@@ -274,6 +279,7 @@ impl Default for RelayBuilder {
             delegates: Vec::new(),
             on_failed_branch: OnFailedBranch::default(),
             max_depth: 2,
+            may_ask_human: Vec::new(),
         }
     }
 }
@@ -320,6 +326,12 @@ impl RelayBuilder {
         self
     }
 
+    /// Lets an agent ask a person, by the reserved tool [`ask_human`](crate::ASK_HUMAN).
+    pub fn may_ask_human(mut self, agent: impl Into<String>) -> Self {
+        self.may_ask_human.push(agent.into());
+        self
+    }
+
     /// Sets what becomes of the other branches of a reply when one of them ends with nothing.
     pub fn on_failed_branch(mut self, then: OnFailedBranch) -> Self {
         self.on_failed_branch = then;
@@ -360,6 +372,7 @@ impl RelayBuilder {
         for agent in &self.agents {
             let mine = deputies.get(agent.name()).into_iter().flatten();
             let agent = mine.fold(self.with_pseudo_tool(agent), |agent, one| agent.reserve(one.definition()));
+            let agent = self.with_ask_human(agent);
             match agent.build() {
                 Ok(definition) => {
                     if definition.table().has(HANDOFF_TO_SPECIALIST) {
@@ -409,6 +422,8 @@ impl RelayBuilder {
         if self.entries.is_empty() {
             errors.push(BuildError::NoEntry);
         }
+        let unknown = self.may_ask_human.iter().filter(|agent| !names.contains(agent.as_str()));
+        errors.extend(unknown.map(|agent| BuildError::AskerNotThere { agent: agent.clone() }));
         let lost = self.entries.iter().filter(|entry| !names.contains(entry.as_str()));
         errors.extend(lost.map(|entry| BuildError::UnknownEntry { name: entry.clone() }));
     }
@@ -448,6 +463,16 @@ impl RelayBuilder {
             open.extend(next.filter(|to| reached.insert(to)));
         }
         reached
+    }
+
+    /// The agent with the tool by which it asks a person, when it may.
+    fn with_ask_human(&self, agent: Agent) -> Agent {
+        match ToolName::new(ASK_HUMAN) {
+            Ok(name) if self.may_ask_human.iter().any(|may| may == agent.name()) => {
+                agent.reserve(pseudo_tool::ask_human(name))
+            }
+            _ => agent,
+        }
     }
 
     /// The agent with the pseudo-tool, when it has somebody to hand over to.

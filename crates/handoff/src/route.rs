@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::PackagePolicy;
+use crate::own_guard::{Judged, OwnGuard};
+use crate::{Field, HandoffPackage, PackagePolicy, Trail};
 
 /// A way from one agent to another, as its author writes it down; [`Relay`](crate::Relay) checks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -12,6 +13,8 @@ pub struct Route {
     pub(crate) policy: PackagePolicy,
     pub(crate) requires: Vec<String>,
     pub(crate) with_user_words: bool,
+    pub(crate) needs_approval: bool,
+    pub(crate) guards: Vec<OwnGuard>,
 }
 
 impl Route {
@@ -23,6 +26,8 @@ impl Route {
             policy: PackagePolicy::default(),
             requires: Vec::new(),
             with_user_words: false,
+            needs_approval: false,
+            guards: Vec::new(),
         }
     }
 
@@ -44,6 +49,42 @@ impl Route {
     /// `user_words_left_out` says why.
     pub fn with_user_words(mut self) -> Self {
         self.with_user_words = true;
+        self
+    }
+
+    /// Asks for a value in the package's context, by name and type: the sender's model is told, and the code checks it.
+    pub fn field(mut self, field: Field) -> Self {
+        self.policy.fields.push(field);
+        self
+    }
+
+    /// Adds a guard of one's own, asked after all others: a pure function of the package and the hops so far. One that
+    /// returns an error, or panics, refuses the handoff too, and what went wrong is kept.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Route, Verdict};
+    ///
+    /// let route = Route::new("clerk", "till").guard("small_sums", |package, _| {
+    ///     let cents = package.context_value("cents").and_then(|cents| cents.as_i64()).unwrap_or(0);
+    ///     Ok(match cents {
+    ///         ..=10_000 => Verdict::Allow,
+    ///         _ => Verdict::Refuse { reason: format!("{cents} cents are too much for the till") },
+    ///     })
+    /// });
+    /// # let _ = route;
+    /// ```
+    pub fn guard(
+        mut self,
+        name: impl Into<Box<str>>,
+        check: impl Fn(&HandoffPackage, &Trail) -> Judged + Send + Sync + 'static,
+    ) -> Self {
+        self.guards.push(OwnGuard::new(name, check));
+        self
+    }
+
+    /// Has a person asked before a handoff on this route is taken.
+    pub fn needs_approval(mut self) -> Self {
+        self.needs_approval = true;
         self
     }
 

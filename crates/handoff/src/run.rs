@@ -10,7 +10,7 @@ use std::fmt;
 use crate::delegate::Deputy;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{Cost, Link, Refusal, Relay, Trail};
+use crate::{Cost, Decision, Link, Refusal, Relay, Trail};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,9 +51,20 @@ pub(crate) struct Extra {
     pub(crate) switched_off: BTreeSet<(AgentName, ToolName)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) links: Vec<Link>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) decisions: Vec<Decision>,
+    /// Words of the user that came while a step was out, and have not been put before a model yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) inbox: Vec<Box<str>>,
 }
 
-static NOTHING_EXTRA: Extra = Extra { user_words: None, switched_off: BTreeSet::new(), links: Vec::new() };
+static NOTHING_EXTRA: Extra = Extra {
+    user_words: None,
+    switched_off: BTreeSet::new(),
+    links: Vec::new(),
+    decisions: Vec::new(),
+    inbox: Vec::new(),
+};
 
 impl Run {
     pub(crate) fn new(conversation: Box<str>, relay: &Relay) -> Self {
@@ -99,6 +110,19 @@ impl Run {
     /// Gives back the memory of an [`Extra`] that holds nothing.
     pub(crate) fn shrink(&mut self) {
         self.extra = self.extra.take().filter(|extra| **extra != NOTHING_EXTRA);
+    }
+
+    /// Words of the user that came while a step was out, and that no model has read yet, in order.
+    pub fn unread(&self) -> &[Box<str>] {
+        &self.extra().inbox
+    }
+
+    /// Takes the user's words that have waited longest.
+    pub(crate) fn next_words(&mut self) -> Option<Words> {
+        if self.unread().is_empty() {
+            return None;
+        }
+        Some(Words::or_dash(self.extra_mut().inbox.remove(0)))
     }
 
     pub(crate) fn user_words(&self) -> Option<&str> {
@@ -270,6 +294,11 @@ pub enum RunEnd {
         /// The reason as it came.
         stop: StopReason,
     },
+    /// A person goes on in the agents' place.
+    TakenOver {
+        /// What that person noted: who, or why.
+        by: Box<str>,
+    },
     /// It was called off.
     Cancelled {
         /// Why, in the words of whoever did.
@@ -291,6 +320,7 @@ impl fmt::Display for RunEnd {
                 write!(f, "{}: {max_model_calls} model call(s)", self.as_str())
             }
             Self::Failed { error } => write!(f, "{}: {error}", self.as_str()),
+            Self::TakenOver { by } => write!(f, "{}: {by}", self.as_str()),
             Self::Cancelled { reason } => write!(f, "{}: {reason}", self.as_str()),
             Self::Answered | Self::Unresolved | Self::ModelRefused | Self::NoProgress { .. } => {
                 f.write_str(self.as_str())
@@ -319,6 +349,7 @@ impl RunEnd {
             Self::NoProgress { .. } => "no_progress",
             Self::Failed { .. } => "failed",
             Self::UnknownStop { .. } => "unknown_stop",
+            Self::TakenOver { .. } => "taken_over",
             Self::Cancelled { .. } => "cancelled",
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   start ─▶ CallModel ─resume─┬─▶ CallTools ─resume─▶ CallModel ...
-//!                ▲             ├─▶ Delegate ─join─▶ CallModel, HandOff ...
+//!                ▲             ├─▶ AskHuman ─answer─▶ wherever the answer leads
+//!                │             ├─▶ Delegate ─join─▶ CallModel, HandOff ...
 //!                │             ├─▶ HandOff ─take─▶ CallModel of the receiver
 //!                │             └─▶ Done ─hear─▶ CallModel ...
 //!                └── a refused handoff is told to the sender's model, or ends the run
@@ -42,9 +43,11 @@ use crate::{
 
 mod delegation;
 mod flaw;
+mod human;
 mod opening;
 
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
+pub use human::AskHuman;
 
 /// What is to be done next. The list is complete on purpose: a driver handles each.
 ///
@@ -55,6 +58,8 @@ pub enum Step {
     CallModel(CallModel),
     /// Run tools of the agent that has the turn.
     CallTools(CallTools),
+    /// Questions are open that only a person can answer.
+    AskHuman(AskHuman),
     /// Delegates have been asked: bring each branch to its end, then join them.
     Delegate(Delegation),
     /// A handoff has passed all guards: write it down, then take it.
@@ -69,6 +74,7 @@ impl Step {
         match self {
             Self::CallModel(step) => &step.run,
             Self::CallTools(step) => &step.run,
+            Self::AskHuman(step) => &step.run,
             Self::Delegate(step) => &step.run,
             Self::HandOff(step) => &step.run,
             Self::Done(step) => &step.run,
@@ -79,6 +85,7 @@ impl Step {
         match self {
             Self::CallModel(step) => &mut step.run,
             Self::CallTools(step) => &mut step.run,
+            Self::AskHuman(step) => &mut step.run,
             Self::Delegate(step) => &mut step.run,
             Self::HandOff(step) => &mut step.run,
             Self::Done(step) => &mut step.run,
@@ -113,6 +120,7 @@ impl Step {
     /// is answered, so the conversation stays legal and may go on. A run that has ended is left as it is.
     pub fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> Done {
         let (mut run, turn) = match self {
+            Self::AskHuman(asking) => return asking.end(|_| RunEnd::Cancelled { reason: reason.into() }),
             Self::CallModel(step) => (step.run, step.inner.set_down()),
             Self::CallTools(step) => {
                 (step.run, step.inner.abandon("called off; whether the call had an effect is not known"))
@@ -126,6 +134,19 @@ impl Step {
         };
         run.set_down(turn);
         Done { run, end: RunEnd::Cancelled { reason: reason.into() } }
+    }
+
+    /// Hears the user, at any moment. A run that has ended goes on. Any other keeps the words until its next model call:
+    /// they stand after open results, or after a package that is being handed over, and are read once, by the agent that
+    /// has the turn then. Branches do not hear them.
+    pub fn hear(mut self, relay: &Relay, words: Words) -> Self {
+        match self {
+            Self::Done(done) => done.hear(relay, words),
+            _ => {
+                self.run_mut().extra_mut().inbox.push(words.as_str().into());
+                self
+            }
+        }
     }
 
     /// The step as JSON.
@@ -148,9 +169,27 @@ impl Step {
         match self {
             Self::CallModel(step) => step.inner.shrink(),
             Self::Delegate(step) => step.branches.iter_mut().for_each(|branch| branch.step.shrink()),
-            Self::CallTools(_) | Self::HandOff(_) | Self::Done(_) => {}
+            Self::CallTools(_) | Self::AskHuman(_) | Self::HandOff(_) | Self::Done(_) => {}
         }
     }
+}
+
+/// The run ends, unless the user has said something meanwhile: then it goes on with that. What failed or was taken out of
+/// the agents' hands does not go on by itself.
+fn finish(relay: &Relay, mut run: Box<Run>, end: RunEnd) -> Step {
+    let is_over = matches!(end, RunEnd::Failed { .. } | RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. });
+    match if is_over { None } else { run.next_words() } {
+        Some(words) => heard(relay, *run, words),
+        None => Step::Done(Done { run, end }),
+    }
+}
+
+/// The user has spoken after the run came to its end.
+fn heard(relay: &Relay, mut run: Run, words: Words) -> Step {
+    if relay.entry_policy() == EntryPolicy::Entry {
+        run.active = relay.entry().clone();
+    }
+    begin(relay, run, words)
 }
 
 /// Begins a run, or goes on after the user has spoken, at the active agent.
@@ -180,18 +219,25 @@ fn lost(run: Box<Run>) -> Step {
 /// The run goes on with what the active agent's turn asks for.
 fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Step {
     match inner {
-        TurnStep::CallModel(inner) if run.left == 0 => {
+        TurnStep::CallModel(mut inner) => {
+            // What the user said meanwhile stands after the open results, or after the package.
+            while let Some(words) = run.next_words() {
+                run.user_spoke(&words, relay);
+                inner = inner.say(words);
+            }
+            if run.left > 0 {
+                return Step::CallModel(CallModel { run, inner });
+            }
             run.set_down(inner.set_down());
             let end = RunEnd::BudgetSpent { max_model_calls: run.allowance };
-            Step::Done(Done { run, end })
+            finish(relay, run, end)
         }
-        TurnStep::CallModel(inner) => Step::CallModel(CallModel { run, inner }),
         TurnStep::CallTools(inner) => CallTools { run, inner }.or_resume(relay, at),
-        TurnStep::Reserved(inner) => opening::open(relay, run, inner, at),
+        TurnStep::Reserved(inner) => reserved(relay, run, inner, at),
         TurnStep::Done(turn) => {
             let end = end_of(relay, &run, &turn);
             run.set_down(turn);
-            Step::Done(Done { run, end })
+            finish(relay, run, end)
         }
     }
 }
@@ -222,12 +268,22 @@ fn names_a_receiver(relay: &Relay, from: &AgentName, turn: &Turn) -> bool {
     relay.receivers(from).any(|name| answer.match_indices(name.as_str()).any(is_word))
 }
 
+/// The agent's own tools have run, and calls of reserved ones are left: questions to a person first, then delegates, then
+/// one handoff. It may be looked at again when something that it waited for is there.
+fn reserved(relay: &Relay, run: Box<Run>, inner: Reserved, at: Millis) -> Step {
+    match human::ask(relay, run, inner, at) {
+        Ok((run, inner)) => opening::open(relay, run, inner, at),
+        Err(asking) => *asking,
+    }
+}
+
 /// A reply asks for a handoff, or for several.
 fn arbitrate(relay: &Relay, mut run: Box<Run>, inner: Reserved, at: Millis) -> Step {
+    run.trail.forget_refusals_of(&run.reply_id());
     let Ruling { outputs, taken, refused } = arbiter::rule(relay, &run, &inner, at);
     let loud = refused.iter().find_map(|hop| match &hop.outcome {
-        HopOutcome::Refused { refusal } if relay.guards().after(refusal.guard()) == OnRefusal::Stop => {
-            Some((**refusal).clone())
+        HopOutcome::Refused { refusal } if relay.guards().after(refusal.guard()) != OnRefusal::Tell => {
+            Some((hop.id.clone(), (**refusal).clone()))
         }
         _ => None,
     });
@@ -235,8 +291,11 @@ fn arbitrate(relay: &Relay, mut run: Box<Run>, inner: Reserved, at: Millis) -> S
         run.trail.record(hop);
     }
     match (taken, loud) {
-        (Some(taken), _) => Step::HandOff(HandOff { run, inner, outputs, taken: Box::new(taken) }),
-        (None, Some(refusal)) => stop(run, inner, outputs, refusal),
+        (Some(taken), _) => human::approve(relay, run, inner, outputs, taken, at),
+        (None, Some((_, refusal))) if relay.guards().after(refusal.guard()) == OnRefusal::Stop => {
+            stop(relay, run, inner, outputs, refusal)
+        }
+        (None, Some((hop, refusal))) => human::escalate(relay, run, inner, outputs, (&hop, refusal), at),
         (None, None) => tell(relay, run, inner, outputs, at),
     }
 }
@@ -251,7 +310,13 @@ fn tell(relay: &Relay, run: Box<Run>, inner: Reserved, outputs: Vec<ToolOutput>,
 }
 
 /// The run ends with the refusal; the sender's conversation stays legal.
-fn stop(mut run: Box<Run>, inner: Reserved, outputs: Vec<ToolOutput>, refusal: Refusal) -> Step {
+fn stop(
+    relay: &Relay,
+    mut run: Box<Run>,
+    inner: Reserved,
+    outputs: Vec<ToolOutput>,
+    refusal: Refusal,
+) -> Step {
     match inner.close(outputs) {
         Ok(turn) => run.set_down(turn),
         Err(misuse) => return unanswered(run, *misuse.step),
@@ -260,7 +325,7 @@ fn stop(mut run: Box<Run>, inner: Reserved, outputs: Vec<ToolOutput>, refusal: R
         Guard::Cap => RunEnd::HopLimit { refusal },
         _ => RunEnd::HandoffRefused { refusal },
     };
-    Step::Done(Done { run, end })
+    finish(relay, run, end)
 }
 
 /// The arbiter gives one output a call, so this is not reached; were it, the run would end and lose nothing.
@@ -328,9 +393,14 @@ impl CallTools {
     }
 
     /// The calls to run, each with its place among the calls of the reply. A call of a tool that is switched
-    /// off is none of them: it gets an error.
+    /// off, and one that a person has rejected, is none of them: it gets an error.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
-        self.inner.calls().filter(|(_, call)| !self.is_off(call))
+        self.inner.calls().filter(|(place, call)| self.told(*place, call).is_none())
+    }
+
+    /// What a call is told that does not run.
+    fn told(&self, place: usize, call: &ToolUse) -> Option<ToolOutput> {
+        self.is_off(call).then(|| switched_off(call)).or_else(|| self.rejected(place, call))
     }
 
     fn is_off(&self, call: &ToolUse) -> bool {
@@ -369,7 +439,7 @@ impl CallTools {
         let all: Vec<ToolOutput> = self
             .inner
             .calls()
-            .filter_map(|(_, call)| if self.is_off(call) { Some(switched_off(call)) } else { outputs.next() })
+            .filter_map(|(place, call)| self.told(place, call).or_else(|| outputs.next()))
             .collect();
         #[cfg(test)]
         let found = planted::instead(Bug::ToolRunNotCounted, found, || found.saturating_sub(1));
@@ -460,7 +530,6 @@ impl HandOff {
         #[cfg(test)]
         let is_ready = planted::instead(Bug::ReadyAskedOnce, is_ready, || true);
         if !is_ready {
-            run.trail.forget_refusals_of(&run.reply_id());
             return arbitrate(relay, run, inner, at);
         }
         hop.at = at;
@@ -535,10 +604,10 @@ impl Done {
 
     /// Hears the user's next message: the agent that has the turn gets it, or the entry, as the relay says.
     pub fn hear(mut self, relay: &Relay, words: Words) -> Step {
-        if relay.entry_policy() == EntryPolicy::Entry {
-            self.run.active = relay.entry().clone();
-        }
-        begin(relay, *self.run, words)
+        // What came before is read before.
+        let Some(earlier) = self.run.next_words() else { return heard(relay, *self.run, words) };
+        self.run.extra_mut().inbox.push(words.as_str().into());
+        heard(relay, *self.run, earlier)
     }
 
     /// Tries again from where the run ended without an answer; the limits of the turn count anew.

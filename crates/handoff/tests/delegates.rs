@@ -354,6 +354,7 @@ fn a_reply_with_a_tool_a_question_and_a_handoff_does_all_three_in_this_order() {
             kinds.push(match &step {
                 Step::CallModel(_) => "model",
                 Step::CallTools(_) => "tools",
+                Step::AskHuman(_) => "human",
                 Step::Delegate(_) => "delegate",
                 Step::HandOff(_) => "handoff",
                 Step::Done(_) => "done",

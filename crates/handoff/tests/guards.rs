@@ -116,7 +116,19 @@ fn a_receiver_without_its_tool_is_not_ready() {
 /// ready, cap, pair.
 #[test]
 fn the_first_guard_in_order_is_the_one_that_is_told() {
-    let order = ["known", "self", "route", "package", "ready", "cap", "pair", "one_per_turn", "duplicate"];
+    let order = [
+        "known",
+        "self",
+        "route",
+        "package",
+        "ready",
+        "cap",
+        "pair",
+        "own",
+        "approval",
+        "one_per_turn",
+        "duplicate",
+    ];
     assert_eq!(Guard::ALL.map(Guard::as_str), order);
     let first = |cap: u32, is_off: bool, arguments: &str| {
         let relay = Relay::builder()
@@ -161,9 +173,9 @@ fn a_refusal_is_told_or_ends_the_run() {
     let after = |guards: &Guards| Guard::ALL.map(|guard| guards.after(guard));
     let (tell, stop) = (OnRefusal::Tell, OnRefusal::Stop);
     let guards = Guards::default();
-    assert_eq!(after(&guards), [tell, tell, tell, tell, tell, stop, stop, tell, tell]);
+    assert_eq!(after(&guards), [tell, tell, tell, tell, tell, stop, stop, tell, tell, tell, tell]);
     let loud = Guards::default().on_refusal(Guard::Cap, tell).stop_on_any_refusal();
-    assert_eq!(after(&loud), [stop, stop, stop, stop, stop, stop, stop, tell, tell]);
+    assert_eq!(after(&loud), [stop, stop, stop, stop, stop, stop, stop, tell, tell, tell, tell]);
 
     let refusal = unknown("nobody", None);
     let model = script([("booking_agent", hands_to("nobody")), ("booking_agent", says("Never mind."))]);

@@ -45,6 +45,7 @@ fn every_step_goes_on_equally_from_json() {
         .map(|step| match step {
             Step::CallModel(_) => "model",
             Step::CallTools(_) => "tools",
+            Step::AskHuman(_) => "human",
             Step::Delegate(_) => "delegate",
             Step::HandOff(_) => "handoff",
             Step::Done(_) => "done",

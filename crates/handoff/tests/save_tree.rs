@@ -59,6 +59,7 @@ fn kind(step: &Step) -> &'static str {
     match step {
         Step::CallModel(_) => "model",
         Step::CallTools(_) => "tools",
+        Step::AskHuman(_) => "human",
         Step::Delegate(_) => "delegate",
         Step::HandOff(_) => "handoff",
         Step::Done(_) => "done",

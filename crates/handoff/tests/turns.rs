@@ -50,6 +50,7 @@ fn tools_beside_a_handoff_run_first() {
             order.push(match &step {
                 Step::CallModel(call) => call.run().active().to_string(),
                 Step::CallTools(_) => "tools".to_owned(),
+                Step::AskHuman(_) => "human".to_owned(),
                 Step::Delegate(_) => "delegate".to_owned(),
                 Step::HandOff(_) => "handoff".to_owned(),
                 Step::Done(_) => "done".to_owned(),

@@ -70,6 +70,7 @@ impl Runner<'_> {
         let branch =
             branch.try_map(|step| match self.drive_under(inside, step, span, take, called_off)? {
                 Driven::Done(done) => Ok::<_, RunError>(Step::Done(done)),
+                Driven::Waiting(step) => Ok(step),
             })?;
         if let Some(done) = branch.done() {
             spans::record_branch(span, done);

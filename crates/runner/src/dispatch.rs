@@ -1,8 +1,7 @@
 //! Running the tools of one reply, each under its span and past the gate.
 
-use serde::Serialize;
 use sommelier_protocol::ToolUse;
-use sommelier_runtime::tool::{ToolFailure, dispatch_one, in_parallel};
+use sommelier_runtime::tool::{denied, dispatch_one, in_parallel};
 use sommelier_runtime::{Definition, ToolOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::{Span, dispatcher};
@@ -11,7 +10,7 @@ use crate::{Approval, Decision, Gate, spans};
 
 /// Runs `calls` of `agent` at the same time on scoped threads, and gives their outputs in the order of the
 /// calls. Each call has its span under the current one; a call of a tool that needs approval passes the
-/// gate first.
+/// gate first. Nobody can be asked here: where the gate wants a person, the call is denied.
 ///
 /// `scope` names the reply that made the calls; it begins the idempotency keys.
 pub fn dispatch_parallel<'a>(
@@ -20,26 +19,37 @@ pub fn dispatch_parallel<'a>(
     scope: &str,
     gate: &Gate,
 ) -> Vec<ToolOutput> {
-    run_all(agent, calls, scope, gate, &Span::current())
+    let passes = |(place, call)| (place, call, pass(agent, call, gate));
+    let calls: Vec<(usize, &ToolUse, Pass)> = calls.into_iter().map(passes).collect();
+    run_all(agent, &calls, scope, &Span::current())
 }
 
-/// Like [`dispatch_parallel`], under `parent`.
-pub(crate) fn run_all<'a>(
+/// What the gate has made of a call.
+pub(crate) enum Pass {
+    /// It runs.
+    Runs,
+    /// A person is to be asked.
+    Asks,
+    /// It is answered with this.
+    Answered(ToolOutput),
+}
+
+/// Runs the calls that passed, under `parent`.
+pub(crate) fn run_all(
     agent: &Definition,
-    calls: impl IntoIterator<Item = (usize, &'a ToolUse)>,
+    calls: &[(usize, &ToolUse, Pass)],
     scope: &str,
-    gate: &Gate,
     parent: &Span,
 ) -> Vec<ToolOutput> {
-    let calls: Vec<(usize, &ToolUse)> = calls.into_iter().collect();
     // A subscriber that was set for this thread alone is carried to the threads of the tools.
     let dispatch = dispatcher::get_default(Clone::clone);
-    in_parallel(&calls, |(place, call)| {
+    in_parallel(calls, |(place, call, pass)| {
         dispatcher::with_default(&dispatch, || {
             let span = spans::tool(parent, agent.name(), call);
-            let output = span.in_scope(|| match approve(agent, call, gate) {
-                Ok(()) => dispatch_one(agent, *place, call, scope),
-                Err(output) => output,
+            let output = span.in_scope(|| match pass {
+                Pass::Runs => dispatch_one(agent, *place, call, scope),
+                Pass::Asks => denied(call.name(), "a person would have to be asked, and nobody can be here"),
+                Pass::Answered(output) => output.clone(),
             });
             spans::record_output(&span, &output);
             output
@@ -49,36 +59,20 @@ pub(crate) fn run_all<'a>(
 
 /// Asks the gate where the tool needs approval. Arguments that do not fit the tool are refused before: nobody
 /// is to approve what could not run.
-fn approve(agent: &Definition, call: &ToolUse, gate: &Gate) -> Result<(), ToolOutput> {
+pub(crate) fn pass(agent: &Definition, call: &ToolUse, gate: &Gate) -> Pass {
     if !agent.table().needs_approval(call.name()) {
-        return Ok(());
+        return Pass::Runs;
     }
-    agent.table().check(agent.name(), call)?;
+    if let Err(output) = agent.table().check(agent.name(), call) {
+        return Pass::Answered(output);
+    }
     let approval =
         Approval { agent: agent.name(), tool: call.name(), input: call.input(), call_id: call.id() };
     let decision = catch_unwind(AssertUnwindSafe(|| gate.decide(&approval)));
     // A gate that fails has approved nothing.
     match decision.unwrap_or_else(|_| Decision::Deny { reason: "the gate failed".to_owned() }) {
-        Decision::Approve => Ok(()),
-        Decision::Deny { reason } => Err(ToolOutput::failed(&Denied {
-            error: "approval_denied",
-            tool: call.name(),
-            reason: &reason,
-            effect: "none: the tool was not run",
-        })),
-    }
-}
-
-#[derive(Serialize)]
-struct Denied<'a> {
-    error: &'static str,
-    tool: &'a str,
-    reason: &'a str,
-    effect: &'static str,
-}
-
-impl ToolFailure for Denied<'_> {
-    fn code(&self) -> &str {
-        self.error
+        Decision::Approve => Pass::Runs,
+        Decision::Ask => Pass::Asks,
+        Decision::Deny { reason } => Pass::Answered(denied(call.name(), &reason)),
     }
 }

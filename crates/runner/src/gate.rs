@@ -23,6 +23,8 @@ pub struct Approval<'a> {
 pub enum Decision {
     /// The tool runs.
     Approve,
+    /// A person is asked: the run waits, and nothing of the reply runs before the answer.
+    Ask,
     /// The tool does not run; the model is told `approval_denied` and the reason.
     Deny {
         /// Why, in words for the model.
@@ -54,6 +56,11 @@ impl Gate {
     /// A gate that approves every call.
     pub fn approve_all() -> Self {
         Self::new(|_| Decision::Approve)
+    }
+
+    /// A gate that has a person asked about every call.
+    pub fn ask_all() -> Self {
+        Self::new(|_| Decision::Ask)
     }
 
     /// A gate that denies every call, for this reason.

@@ -73,7 +73,7 @@ mod spans;
 
 pub use dispatch::dispatch_parallel;
 pub use gate::{Approval, Decision, Gate};
-pub use report::{Outcome, Report};
+pub use report::{Outcome, Parked, Report};
 pub use runner::{RunError, Runner};
 pub use single::{AgentRun, HandoffRun, Stopped, run_agent, run_agent_with_handoff, run_until_handoff};
 pub use spans::TARGET;

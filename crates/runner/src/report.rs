@@ -1,14 +1,46 @@
 //! What came of a run.
 
-use sommelier_handoff::{AgentName, Cost, Done, Hop, Link, Refusal, RunEnd};
+use sommelier_handoff::{AgentName, Cost, Done, Hop, Link, Question, Refusal, Run, RunEnd, Step};
 use std::collections::BTreeMap;
 
-/// What came of a run. Later kinds of outcome may be added: a run that waits for a person is one.
+/// What came of a run. Later kinds of outcome may be added.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// The run has ended, well or not; [`Report::end`] says how.
     Ended(Report),
+    /// A person has to answer before anything goes on; [`Parked::questions`] says what.
+    Waiting(Parked),
+}
+
+/// A run that waits for a person, with all of its branches. It is a value: it can be saved, and another process can take
+/// it up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parked {
+    step: Box<Step>,
+}
+
+impl Parked {
+    /// A step that waits, such as one that was loaded.
+    pub fn new(step: Step) -> Self {
+        Self { step: Box::new(step) }
+    }
+
+    /// The questions that are open, each with the run that it is asked in: its conversation is the path in the tree, its
+    /// trail the hops so far.
+    pub fn questions(&self) -> Vec<(&Run, &Question)> {
+        self.step.questions()
+    }
+
+    /// The step.
+    pub fn step(&self) -> &Step {
+        &self.step
+    }
+
+    /// Gives the step away, to be saved or answered.
+    pub fn into_step(self) -> Step {
+        *self.step
+    }
 }
 
 /// A run that has ended.

@@ -1,6 +1,8 @@
 //! The blocking driver.
 
-use sommelier_handoff::{CallModel, CallTools, Done, HandOff, LinkOutcome, Millis, Relay, Run, Step};
+use sommelier_handoff::{
+    Answer, CallModel, CallTools, Done, HandOff, LinkOutcome, Millis, Rejected, Relay, Run, Step,
+};
 use sommelier_protocol::{BlankText, Words};
 use sommelier_runtime::{Model, ModelError};
 use std::collections::BTreeMap;
@@ -15,7 +17,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::Span;
 
 use crate::branches::CalledOff;
-use crate::{Gate, Outcome, Report, dispatch, spans};
+use crate::dispatch::Pass;
+use crate::{Gate, Outcome, Parked, Report, dispatch, spans};
 
 /// Drives runs: asks the models, runs the tools, takes the handoffs. A run is on the caller's thread, its branches are
 /// on threads of their own.
@@ -85,14 +88,32 @@ impl<'m> Runner<'m> {
         self.drive(relay, done.hear(relay, words))
     }
 
+    /// Goes on with a run that waits, after a person has answered one of its questions. Where more are open, it waits on.
+    ///
+    /// # Errors
+    /// [`RunError::Rejected`] when the answer cannot be taken; the run is in the error, as it was.
+    pub fn answer(
+        &self,
+        relay: &Relay,
+        parked: Parked,
+        id: &str,
+        answer: Answer,
+    ) -> Result<Outcome, RunError> {
+        match parked.into_step().answer(relay, id, answer, (self.clock)()) {
+            Ok(step) => self.drive(relay, step),
+            Err((step, why)) => Err(RunError::Rejected { why, parked: Box::new(Parked::new(*step)) }),
+        }
+    }
+
     /// Drives a step, such as one that was loaded, to the end of its run.
     ///
     /// # Errors
     /// [`RunError::Driver`] is a fault of this driver.
     pub fn drive(&self, relay: &Relay, step: Step) -> Result<Outcome, RunError> {
-        match self.drive_to_handoff(relay, step, ControlFlow::<Infallible, HandOff>::Continue)? {
-            Driven::Done(done) => Ok(Outcome::Ended(Report::new(done))),
-        }
+        Ok(match self.drive_to_handoff(relay, step, ControlFlow::<Infallible, HandOff>::Continue)? {
+            Driven::Done(done) => Outcome::Ended(Report::new(done)),
+            Driven::Waiting(step) => Outcome::Waiting(Parked::new(step)),
+        })
     }
 
     /// Drives a step to the end of its run, or to a handoff that `at_handoff` takes out.
@@ -106,6 +127,7 @@ impl<'m> Runner<'m> {
         let driven = self.drive_under(relay, step, &workflow, at_handoff, &|| None)?;
         match &driven {
             Driven::Done(done) => spans::record_end(&workflow, done.end()),
+            Driven::Waiting(_) => spans::record_waiting(&workflow),
             Driven::TakenOut(_) => spans::record_handed_off(&workflow),
         }
         Ok(driven)
@@ -131,11 +153,14 @@ impl<'m> Runner<'m> {
             step = match step {
                 Step::CallModel(call) => seen.traced(relay, self.ask(relay, call, &agent), &agent),
                 Step::CallTools(calls) => seen.traced(relay, self.run_tools(relay, calls, &agent)?, &agent),
+                Step::AskHuman(_) => return Ok(Driven::Waiting(step)),
                 Step::Delegate(delegation) => {
                     let delegation = self.run_branches(relay, delegation, &agent, called_off)?;
-                    let joined = delegation.join(relay, (self.clock)());
-                    let step = joined.map_err(|_| RunError::Driver("a branch was left open".to_owned()))?;
-                    seen.traced(relay, step, &agent)
+                    match delegation.join(relay, (self.clock)()) {
+                        Ok(step) => seen.traced(relay, step, &agent),
+                        // A branch waits, and the tree with it.
+                        Err(delegation) => return Ok(Driven::Waiting(Step::Delegate(*delegation))),
+                    }
                 }
                 Step::HandOff(handoff) => {
                     let span = spans::handoff(&agent, relay, handoff.hop());
@@ -178,7 +203,20 @@ impl<'m> Runner<'m> {
         let Some(agent) = calls.agent(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
         };
-        let outputs = dispatch::run_all(agent, calls.calls(), &calls.scope(), &self.gate, span);
+        let passes: Vec<_> = calls
+            .calls()
+            .map(|(place, call)| match calls.is_approved(place) {
+                true => (place, call, Pass::Runs),
+                false => (place, call, dispatch::pass(agent, call, &self.gate)),
+            })
+            .collect();
+        let asked: Vec<usize> =
+            passes.iter().filter(|(.., pass)| matches!(pass, Pass::Asks)).map(|(place, ..)| *place).collect();
+        if !asked.is_empty() {
+            let waiting = calls.ask(&asked, (self.clock)());
+            return waiting.map_err(|_| RunError::Driver("a call could not be asked about".to_owned()));
+        }
+        let outputs = dispatch::run_all(agent, &passes, &calls.scope(), span);
         calls.resume(relay, outputs, (self.clock)()).map_err(|misuse| RunError::Driver(misuse.to_string()))
     }
 
@@ -195,6 +233,8 @@ impl<'m> Runner<'m> {
 /// What a step was driven to.
 pub(crate) enum Driven<T> {
     Done(Done),
+    /// Nothing can go on before a person has answered.
+    Waiting(Step),
     TakenOut(T),
 }
 
@@ -252,6 +292,20 @@ pub enum RunError {
     /// The agents make no relay: their author's fault.
     #[error(transparent)]
     Build(#[from] sommelier_handoff::BuildErrors),
+    /// A person has to answer, and the call that was made cannot wait: its gate asks, or its agent does.
+    #[error("the run waits for a person to answer {} question(s)", parked.questions().len())]
+    Waiting {
+        /// The run, to be answered and driven on.
+        parked: Box<Parked>,
+    },
+    /// An answer that cannot be taken: the fault of whoever gave it.
+    #[error("{why}")]
+    Rejected {
+        /// Why.
+        why: Rejected,
+        /// The run, as it was.
+        parked: Box<Parked>,
+    },
     /// The driver did something that no step allows: this crate's fault, or a step of another relay.
     #[error("the driver went wrong: {0}")]
     Driver(String),

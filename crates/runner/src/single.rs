@@ -6,7 +6,7 @@ use sommelier_runtime::{AgentName, Turn};
 use std::ops::ControlFlow;
 
 use crate::runner::Driven;
-use crate::{Outcome, RunError, Runner};
+use crate::{Outcome, Parked, RunError, Runner};
 
 /// What came of one agent's run.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +50,10 @@ impl AgentRun {
 pub fn run_agent(runner: &Runner<'_>, agent: Agent, task: &str) -> Result<AgentRun, RunError> {
     let entry = agent.name().to_owned();
     let relay = Relay::builder().agent(agent).entry(entry).build()?;
-    let Outcome::Ended(report) = runner.run(&relay, task)?;
-    Ok(AgentRun::of(report.done()))
+    match runner.run(&relay, task)? {
+        Outcome::Ended(report) => Ok(AgentRun::of(report.done())),
+        Outcome::Waiting(parked) => Err(RunError::Waiting { parked: Box::new(parked) }),
+    }
 }
 
 /// What came of one agent that may hand over.
@@ -167,6 +169,7 @@ fn run_from(
         Driven::TakenOut(Released { to, package, sender, run, .. }) => {
             HandoffRun::of(&run, Some(&sender), Stopped::HandedOff { to, package })
         }
+        Driven::Waiting(step) => return Err(RunError::Waiting { parked: Box::new(Parked::new(step)) }),
         Driven::Done(done) => {
             let stopped = match done.answer() {
                 Some(text) if *done.end() == RunEnd::Unresolved => Stopped::Unresolved { text },

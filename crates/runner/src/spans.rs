@@ -171,6 +171,11 @@ pub(crate) fn record_handed_off(workflow: &Span) {
     workflow.record("end", "handed_off");
 }
 
+/// A run that waits for a person, on the root.
+pub(crate) fn record_waiting(workflow: &Span) {
+    workflow.record("end", "waiting");
+}
+
 /// One question to a delegate. It holds the spans of the branch, and links the run that asked to the run that answers.
 pub(crate) fn delegate(asker: &Span, branch: &Branch) -> Span {
     let asked = Question {

@@ -45,7 +45,7 @@ fn main() {
                 let outputs = tool::dispatch(agent, calls.calls(), &calls.scope());
                 calls.resume(&relay, outputs, 0).unwrap()
             }
-            Step::Delegate(_) => panic!("nobody here is a delegate"),
+            Step::AskHuman(_) | Step::Delegate(_) => panic!("nobody is asked here"),
             Step::HandOff(handoff) => handoff.take(&relay, 0),
             Step::Done(done) => panic!("the run ended: {:?}", done.end()),
         };

@@ -9,12 +9,13 @@ use sommelier_runtime::{AgentName, Definition};
 use std::collections::BTreeSet;
 
 use super::delegation::Branch;
-use super::opening::branch_id;
-use super::{Delegation, Done, Step, end_of};
+use super::human::{self, Held};
+use super::{AskHuman, Delegation, Done, Step, end_of};
 use crate::arbiter;
 use crate::delegate::Deputy;
 use crate::{
-    DelegateResult, EntryPolicy, Guard, HandoffPackage, HopOutcome, Link, LinkOutcome, Relay, Run, RunEnd,
+    ASK_HUMAN, Asks, DelegateResult, EntryPolicy, Guard, HandoffPackage, HopOutcome, Link, LinkOutcome,
+    Question, Relay, Run, RunEnd,
 };
 
 /// Where in the tree a run stands.
@@ -45,15 +46,22 @@ impl Step {
             return Some(flaw.to_owned());
         }
         let inner = match self {
+            Self::AskHuman(AskHuman { held: Held::Reserved(inner), .. }) => Some(inner),
             Self::Delegate(step) => Some(&step.inner),
             Self::HandOff(step) => Some(&step.inner),
             _ => None,
         };
-        if inner.is_some_and(|inner| !is_settled_by_links(relay, run, inner)) {
+        if inner.is_some_and(|inner| !is_settled(relay, run, inner)) {
             return Some("a plan does not fit its call".to_owned());
         }
         match self {
+            Self::AskHuman(step) if !step.asks_what_it_would(relay) => {
+                Some("the questions are not those that the reply asks".to_owned())
+            }
             Self::Delegate(step) => step.flaw(relay),
+            Self::HandOff(step) if human::needs_approval(relay, run, &step.taken) => {
+                Some("nobody has approved the handoff".to_owned())
+            }
             Self::HandOff(step) if asks_delegates(relay, run, &step.inner) => {
                 Some("a delegate was not asked before the handoff".to_owned())
             }
@@ -73,6 +81,10 @@ impl Step {
         let (flaw, replies) = match self {
             Self::CallModel(step) => (step.inner.flaw(active), step.inner.replies()),
             Self::CallTools(step) => (step.inner.flaw(active), step.inner.replies()),
+            Self::AskHuman(step) => match &step.held {
+                Held::Tools(inner) => (inner.flaw(active), inner.replies()),
+                Held::Reserved(inner) => (inner.flaw(active), inner.replies()),
+            },
             Self::Delegate(step) => (step.inner.flaw(active), step.inner.replies()),
             Self::HandOff(step) => (step.inner.flaw(active), step.inner.replies()),
             Self::Done(_) => (None, 0),
@@ -90,12 +102,15 @@ impl Step {
     }
 }
 
-/// Whether each call that was answered beforehand is a delegate's, and its answer the one on record.
-fn is_settled_by_links(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
+/// Whether each call that was answered beforehand has the answer that is on record: a delegate's, or a person's.
+fn is_settled(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
     let Some(agent) = relay.agent(run.active.as_str()) else { return false };
     let most = agent.limits().result_bytes;
     inner.settled(agent).all(|(place, call, output)| {
-        let id = branch_id(run, place);
+        if call.name() == ASK_HUMAN {
+            return human::settled(run, place, call, agent.limits().input_bytes).as_ref() == Some(output);
+        }
+        let id = run.call_id(place);
         let link = run.links().iter().find(|link| *link.id == *id);
         link.is_some_and(|link| {
             link.tool.as_str() == call.name() && *link.call_id == *call.id() && *output == link.told(most)
@@ -107,6 +122,48 @@ fn is_settled_by_links(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
 fn asks_delegates(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
     let is_of_deputy = |name: &str| relay.delegate(run.active.as_str(), name).is_some();
     inner.calls().any(|(_, call)| is_of_deputy(call.name()))
+}
+
+impl AskHuman {
+    /// Whether the questions are some of those that the turn leads to.
+    fn asks_what_it_would(&self, relay: &Relay) -> bool {
+        let ids: BTreeSet<&str> = self.questions.iter().map(|question| &*question.id).collect();
+        let is_open = |question: &Question| self.run.decision(&question.id).is_none();
+        if self.questions.is_empty()
+            || ids.len() < self.questions.len()
+            || !self.questions.iter().all(is_open)
+        {
+            return false;
+        }
+        match &self.held {
+            Held::Tools(inner) => {
+                let Some(agent) = relay.agent(self.run.active.as_str()) else { return false };
+                let calls = inner.calls().filter(|(_, call)| agent.table().needs_approval(call.name()));
+                let calls: Vec<_> = calls.collect();
+                self.questions.iter().all(|question| {
+                    let asked = calls.iter().find(|(place, _)| *self.run.call_id(*place) == *question.id);
+                    question.from == self.run.active
+                        && asked.is_some_and(|(_, call)| match &question.asks {
+                            Asks::Tool { call_id, tool, input } => {
+                                (&**call_id, tool.as_str(), input) == (call.id(), call.name(), call.input())
+                            }
+                            _ => false,
+                        })
+                })
+            }
+            Held::Reserved(inner) => {
+                let again = super::reserved(relay, self.run.clone(), inner.clone(), 0);
+                let Step::AskHuman(again) = again else { return false };
+                let is_asked = |question: &Question| {
+                    again
+                        .questions
+                        .iter()
+                        .any(|other| Question { at: question.at, ..other.clone() } == *question)
+                };
+                self.questions.len() == again.questions.len() && self.questions.iter().all(is_asked)
+            }
+        }
+    }
 }
 
 impl Delegation {
@@ -132,7 +189,7 @@ impl Delegation {
         let is_asked = asked.from == self.run.active
             && call.name() == asked.tool.as_str()
             && call.id() == &*asked.call_id
-            && *asked.id == *branch_id(&self.run, asked.place)
+            && *asked.id == *self.run.call_id(asked.place)
             && deputy.question(call, agent.limits().input_bytes).as_ref() == Ok(&asked.package);
         if !is_asked {
             return Some("a branch is not the one that its call asks for".to_owned());
@@ -188,7 +245,7 @@ impl Done {
             (TurnEnd::Closed, RunEnd::BudgetSpent { max_model_calls }) => {
                 *max_model_calls == self.run.allowance && self.run.left == 0
             }
-            (TurnEnd::Closed, RunEnd::Cancelled { .. }) => true,
+            (TurnEnd::Closed, RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. }) => true,
             (TurnEnd::Closed, end) => matches!(end, RunEnd::Failed { .. }),
             (_, end) => *end == end_of(relay, &self.run, turn),
         }
@@ -268,8 +325,8 @@ impl Run {
         let mut holder: Option<&AgentName> = None;
         let (mut message, mut reply) = (1, 0);
         // The agent that hears the message of this number, when the messages since the last one were heard.
-        let heard =
-            |from: u32, to: u32, holder| if returns && to > from { Some(relay.entry()) } else { holder };
+        // The entry, if the run had ended; the agent at work, if it had not.
+        let heard = |from: u32, to: u32, holder| if returns && to > from { None } else { holder };
         for (place, hop) in self.trail.hops().iter().enumerate() {
             let Some((of_message, of_reply)) = self.place_of(&hop.id) else {
                 return Some("a hop has an id that is not its own");

@@ -70,7 +70,8 @@ impl Coverage {
 
     /// All that can be reached and was not.
     pub(super) fn missing(&self) -> Vec<String> {
-        let refusals = Guard::ALL.into_iter().map(refusal);
+        let asked = |guard: &Guard| !matches!(guard, Guard::Own | Guard::Approval);
+        let refusals = Guard::ALL.into_iter().filter(asked).map(refusal);
         let stops = STOPS.iter().map(|word| format!("stop reason {word}"));
         let ends = ENDS.iter().map(|word| format!("end {word}"));
         let questions = QUESTIONS.iter().map(|word| format!("question refused: {word}"));
@@ -172,5 +173,6 @@ fn end_word(end: &RunEnd) -> &'static str {
         RunEnd::Failed { .. } => 9,
         RunEnd::UnknownStop { .. } => 10,
         RunEnd::Cancelled { .. } => 11,
+        RunEnd::TakenOver { .. } => unreachable!("no scenario asks a person"),
     }]
 }

@@ -259,6 +259,7 @@ impl<'a> Hand<'a> {
                 let agent = calls.agent(relay).unwrap();
                 Answer::Outputs(tool::dispatch(agent, calls.calls(), &calls.scope()))
             }
+            Step::AskHuman(_) => unreachable!("no scenario asks a person"),
             Step::Delegate(_) => Answer::Join,
             Step::HandOff(_) => Answer::Take,
             Step::Done(_) => match self.moves.next()? {

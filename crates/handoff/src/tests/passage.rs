@@ -282,7 +282,9 @@ impl Player<'_> {
         match step {
             Step::CallModel(call) => call.request(self.relay).messages.into_owned(),
             Step::HandOff(handoff) => handoff.messages().to_vec(),
-            Step::CallTools(_) | Step::Delegate(_) => panic!("no agent begins with calls: {step:?}"),
+            Step::CallTools(_) | Step::AskHuman(_) | Step::Delegate(_) => {
+                panic!("no agent begins with calls: {step:?}")
+            }
             Step::Done(done) => done.run().idle(agent).unwrap().messages().to_vec(),
         }
     }

@@ -86,7 +86,7 @@ impl<'a> Player<'a> {
         self.check_counts(step.run());
         match step {
             Step::CallModel(call) => self.check_request(call),
-            Step::CallTools(_) | Step::Delegate(_) => {}
+            Step::CallTools(_) | Step::AskHuman(_) | Step::Delegate(_) => {}
             Step::HandOff(handoff) => self.check_hop(handoff.hop(), handoff.messages()),
             Step::Done(done) => self.check_rest(done),
         }

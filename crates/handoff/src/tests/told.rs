@@ -60,6 +60,7 @@ pub(super) fn told_of(refused_by: Option<Guard>) -> &'static str {
         Some(Guard::Ready) => r#""target_not_ready""#,
         Some(Guard::Cap) => r#""handoff_limit_exceeded""#,
         Some(Guard::Pair) => r#""repeated_pair""#,
+        Some(Guard::Own | Guard::Approval) => unreachable!("no route of a scenario has one"),
         Some(Guard::OnePerTurn) => r#""one_handoff_per_turn""#,
         Some(Guard::Duplicate) => r#""duplicate_handoff""#,
     }

@@ -321,6 +321,7 @@ impl<'a> Session<'a> {
                 let outputs = dispatch(agent, calls.calls(), &scope);
                 calls.resume(relay, outputs, self.clock).unwrap()
             }
+            Step::AskHuman(_) => panic!("nobody has an answer"),
             Step::Delegate(delegation) => delegation.join(relay, self.clock).unwrap(),
             Step::HandOff(handoff) => {
                 let (package, before) = (handoff.package().clone(), handoff.run().trail().count());

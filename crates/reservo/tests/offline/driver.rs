@@ -50,7 +50,7 @@ pub(crate) fn drive_with(
                     .collect();
                 step.resume(relay, outputs, 0).unwrap()
             }
-            Step::Delegate(_) => panic!("nobody here is a delegate"),
+            Step::AskHuman(_) | Step::Delegate(_) => panic!("nobody is asked here"),
             Step::HandOff(step) => step.take(relay, 0),
             Step::Done(done) => return done,
         };

@@ -140,7 +140,7 @@ fn drive(relay: &Relay, wire: Wire, reply: impl Fn(&str, u32) -> (Block, &'stati
                 let outputs = tool::dispatch(calls.agent(relay).unwrap(), calls.calls(), &calls.scope());
                 calls.resume(relay, outputs, 0).unwrap()
             }
-            Step::Delegate(_) => panic!("nobody here is a delegate"),
+            Step::AskHuman(_) | Step::Delegate(_) => panic!("nobody is asked here"),
             Step::HandOff(handoff) => handoff.take(relay, 0),
             Step::Done(done) => return black_box(done.turn().map_or(0, |turn| turn.messages().len())),
         };
@@ -209,7 +209,7 @@ pub(super) fn before_the_handoff(relay: &Relay, n: u32) -> HandOff {
                 let outputs = tool::dispatch(calls.agent(relay).unwrap(), calls.calls(), &calls.scope());
                 calls.resume(relay, outputs, 0).unwrap()
             }
-            Step::Delegate(_) => panic!("nobody here is a delegate"),
+            Step::AskHuman(_) | Step::Delegate(_) => panic!("nobody is asked here"),
             Step::HandOff(handoff) => return handoff,
             Step::Done(done) => panic!("the run ended as {:?}", done.end()),
         };

@@ -8,7 +8,7 @@ mod output;
 pub use args::support as tool_args_support;
 pub use args::{ArgType, ToolArgs};
 pub use dispatch::{dispatch, dispatch_one, dispatch_parallel, in_parallel};
-pub use output::{Failure, ToolFailure, ToolOutput, shortened};
+pub use output::{Failure, ToolFailure, ToolOutput, denied, shortened};
 pub(crate) use output::{arguments_too_large, not_run, too_many_calls, unknown_tool};
 
 use serde::Serialize;

@@ -95,6 +95,7 @@ own_failure! {
     InvalidArguments<'a> { detail: String, schema: &'a RawJson }
     Panicked<'a> { tool: &'a str, detail: &'a str }
     NotRun<'a> { detail: &'a str }
+    Denied<'a> { tool: &'a str, reason: &'a str, effect: &'static str }
 }
 
 pub(crate) fn from_result<R: Serialize, E: ToolFailure>(result: Result<R, E>) -> ToolOutput {
@@ -161,6 +162,12 @@ pub(crate) fn panicked(tool: &str) -> ToolOutput {
 
 pub(crate) fn too_many_calls(most: usize) -> ToolOutput {
     ToolOutput::failed(&TooManyCalls { error: "too_many_calls", most })
+}
+
+/// What a model is told of a call that was not approved: that the tool was not run, so that it does not believe otherwise.
+pub fn denied(tool: &str, reason: &str) -> ToolOutput {
+    let effect = "none: the tool was not run";
+    ToolOutput::failed(&Denied { error: "approval_denied", tool, reason, effect })
 }
 
 pub(crate) fn not_run(detail: &str) -> ToolOutput {

@@ -1,0 +1,85 @@
+//! Guards of the user's own.
+
+use serde::{Serialize, Serializer};
+use std::error::Error;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::{HandoffPackage, Refusal, Trail};
+use sommelier_runtime::AgentName;
+
+/// What a guard says of a handoff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be taken, as far as this guard goes.
+    Allow,
+    /// It is refused.
+    Refuse {
+        /// Why, in words for the sender's model.
+        reason: String,
+    },
+}
+
+/// What came of asking a guard.
+pub type Judged = Result<Verdict, Box<dyn Error + Send + Sync>>;
+
+type Check = dyn Fn(&HandoffPackage, &Trail) -> Judged + Send + Sync;
+
+/// A guard of the user's own on a route: a pure function of the package and the hops so far. It is known by its name, in
+/// refusals and in the fingerprint of the definition: what it does is code, and no fingerprint sees it.
+#[derive(Clone)]
+pub(crate) struct OwnGuard {
+    name: Box<str>,
+    check: Arc<Check>,
+}
+
+impl OwnGuard {
+    pub(crate) fn new(
+        name: impl Into<Box<str>>,
+        check: impl Fn(&HandoffPackage, &Trail) -> Judged + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), check: Arc::new(check) }
+    }
+
+    /// Asks the guard. One that fails, or breaks down, has allowed nothing: the handoff is refused with what went wrong.
+    pub(crate) fn judge(
+        &self,
+        to: &AgentName,
+        package: &HandoffPackage,
+        trail: &Trail,
+    ) -> Result<(), Refusal> {
+        let (guard, to) = (self.name.to_string(), to.clone());
+        match catch_unwind(AssertUnwindSafe(|| (self.check)(package, trail))) {
+            Ok(Ok(Verdict::Allow)) => Ok(()),
+            Ok(Ok(Verdict::Refuse { reason })) => Err(Refusal::GuardRefused { guard, to, reason }),
+            Ok(Err(error)) => Err(Refusal::GuardFailed { guard, to, causes: causes(&*error) }),
+            Err(_) => Err(Refusal::GuardFailed { guard, to, causes: vec!["it panicked".to_owned()] }),
+        }
+    }
+}
+
+/// What an error says, and each error behind it.
+fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
+    std::iter::successors(Some(error), |error| (*error).source()).map(ToString::to_string).take(16).collect()
+}
+
+impl fmt::Debug for OwnGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OwnGuard").field(&self.name).finish()
+    }
+}
+
+impl PartialEq for OwnGuard {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OwnGuard {}
+
+impl Serialize for OwnGuard {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name.serialize(serializer)
+    }
+}

@@ -1,0 +1,326 @@
+//! The run waits for a person.
+//!
+//! ```text
+//!   CallTools ──ask───▶ AskHuman ──answer, the last one──▶ CallTools ...
+//!   a reply ──────────▶ AskHuman ──answer, the last one──▶ Delegate, HandOff, CallModel, Done ...
+//! ```
+//!
+//! What was answered is on record in the run, by the question's id. The rest is a function of it: when the last answer
+//! is there, the step is looked at once more as if it had just been reached, and finds each decision where it needs it.
+
+use serde::{Deserialize, Serialize};
+use sommelier_protocol::{ToolName, ToolUse};
+use sommelier_runtime::turn::{Reserved, ToolCalls};
+use sommelier_runtime::{ToolOutput, derived_id, tool};
+
+use super::{CallTools, Done, HandOff, Step, reserved, tell};
+use crate::arbiter::Taken;
+use crate::question::{ASK_HUMAN, Answer, Asks, Decision, Question, Rejected, Wording};
+use crate::{DelegateRefusal, Millis, Refusal, Relay, Run, RunEnd, pseudo_tool};
+
+/// Questions are open that only a person can answer. Nothing else goes on in this run until they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskHuman {
+    pub(super) run: Box<Run>,
+    pub(super) held: Held,
+    pub(super) questions: Vec<Question>,
+}
+
+/// The turn that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Held {
+    /// Its tools have not run.
+    Tools(ToolCalls),
+    /// Its tools have run.
+    Reserved(Reserved),
+}
+
+impl AskHuman {
+    /// The run's state; the agent that the questions come from is active.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The questions that are open, in the order of the calls.
+    pub fn questions(&self) -> &[Question] {
+        &self.questions
+    }
+
+    /// Whether `answer` can be taken.
+    pub(super) fn check(&self, id: &str, answer: &Answer) -> Result<(), Rejected> {
+        let Some(question) = self.questions.iter().find(|question| *question.id == *id) else {
+            return Err(Rejected::Unknown { id: id.to_owned(), open: Vec::new() });
+        };
+        let no_choice = |choices: Vec<String>, found: &str| {
+            Err(Rejected::NoChoice { id: id.to_owned(), answer: found.to_owned(), choices })
+        };
+        if !question.asks.choices().contains(&answer.as_str()) {
+            let choices = question.asks.choices().iter().map(ToString::to_string).collect();
+            return no_choice(choices, answer.as_str());
+        }
+        match (&question.asks, answer) {
+            (Asks::Words { choices, .. }, Answer::Say { text }) if text.trim().is_empty() => {
+                let choices = choices.iter().map(ToString::to_string).collect();
+                no_choice(choices, text)
+            }
+            (Asks::Words { choices, .. }, Answer::Say { text })
+                if !choices.is_empty() && !choices.contains(text) =>
+            {
+                no_choice(choices.iter().map(ToString::to_string).collect(), text)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes an answer that was checked; with the last one the run goes on.
+    pub(super) fn take(mut self, relay: &Relay, id: &str, answer: Answer, at: Millis) -> Step {
+        let Some(place) = self.questions.iter().position(|question| *question.id == *id) else {
+            return Step::AskHuman(self);
+        };
+        let question = self.questions.remove(place);
+        let takes_over = matches!(answer, Answer::TakeOver { .. });
+        self.run.extra_mut().decisions.push(Decision { question, answer, at });
+        if takes_over {
+            return Step::Done(self.end(|run| RunEnd::TakenOver { by: run.taken_over_by() }));
+        }
+        if !self.questions.is_empty() {
+            return Step::AskHuman(self);
+        }
+        match self.held {
+            Held::Tools(inner) => CallTools { run: self.run, inner }.or_resume(relay, at),
+            Held::Reserved(inner) => reserved(relay, self.run, inner, at),
+        }
+    }
+
+    /// Ends the run here. Each open call is answered.
+    pub(super) fn end(self, end: impl FnOnce(&Run) -> RunEnd) -> Done {
+        let why = "a person decides; this was not done";
+        let mut run = self.run;
+        let turn = match self.held {
+            Held::Tools(inner) => inner.abandon(why),
+            Held::Reserved(inner) => inner.abandon(why),
+        };
+        run.set_down(turn);
+        let end = end(&run);
+        Done { run, end }
+    }
+}
+
+impl CallTools {
+    /// Asks a person whether the calls at these places may run. No call of the reply runs before they are answered.
+    ///
+    /// # Errors
+    /// The step is handed back when a place is none of [`calls`](Self::calls), or there is none.
+    pub fn ask(self, places: &[usize], at: Millis) -> Result<Step, Box<Self>> {
+        let question = |(place, call): (usize, &ToolUse)| {
+            let tool = ToolName::new(call.name()).ok()?;
+            let asks = Asks::Tool { call_id: call.id().into(), tool, input: call.input().clone() };
+            Some(Question { id: self.run.call_id(place).into(), from: self.run.active.clone(), at, asks })
+        };
+        let asked = self.calls().filter(|(place, _)| places.contains(place) && !self.is_approved(*place));
+        let questions: Vec<Question> = asked.filter_map(question).collect();
+        if questions.is_empty() || questions.len() != places.len() {
+            return Err(Box::new(self));
+        }
+        Ok(Step::AskHuman(AskHuman { run: self.run, held: Held::Tools(self.inner), questions }))
+    }
+
+    /// Whether a person has approved the call at this place.
+    pub fn is_approved(&self, place: usize) -> bool {
+        matches!(self.run.decision(&self.run.call_id(place)), Some(Answer::Approve))
+    }
+
+    /// What a call is answered with that a person has rejected.
+    pub(super) fn rejected(&self, place: usize, call: &ToolUse) -> Option<ToolOutput> {
+        match self.run.decision(&self.run.call_id(place)) {
+            Some(Answer::Reject { reason }) => Some(tool::denied(call.name(), reason)),
+            _ => None,
+        }
+    }
+}
+
+/// What a question to a person is answered with: what is wrong with it, or what the person said. `None` while it is open.
+pub(super) fn settled(run: &Run, place: usize, call: &ToolUse, most: usize) -> Option<ToolOutput> {
+    if let Err(errors) = pseudo_tool::read_words(call, most) {
+        return Some(DelegateRefusal::InvalidQuestion { errors }.told());
+    }
+    match run.decision(&run.call_id(place)) {
+        Some(Answer::Say { text }) => Some(ToolOutput::ok(serde_json::json!({ "answer": text }).to_string())),
+        _ => None,
+    }
+}
+
+/// A reply's questions to a person: those that are answered get their answer, the others are open.
+pub(super) fn ask(
+    relay: &Relay,
+    run: Box<Run>,
+    mut inner: Reserved,
+    at: Millis,
+) -> Result<(Box<Run>, Reserved), Box<Step>> {
+    let most = relay.agent(run.active.as_str()).map_or(0, |agent| agent.limits().input_bytes);
+    let calls: Vec<(usize, ToolUse)> = inner
+        .calls()
+        .filter(|(_, call)| call.name() == ASK_HUMAN)
+        .map(|(place, call)| (place, call.clone()))
+        .collect();
+    let mut questions = Vec::new();
+    for (place, call) in calls {
+        match settled(&run, place, &call, most) {
+            Some(output) => inner.settle(place, output),
+            None => {
+                let Wording { question, choices } = pseudo_tool::read_words(&call, most).unwrap_or_default();
+                let asks = Asks::Words { call_id: call.id().into(), question, choices };
+                let id = run.call_id(place).into();
+                questions.push(Question { id, from: run.active.clone(), at, asks });
+            }
+        }
+    }
+    if questions.is_empty() {
+        return Ok((run, inner));
+    }
+    Err(Box::new(Step::AskHuman(AskHuman { run, held: Held::Reserved(inner), questions })))
+}
+
+/// A handoff has passed all guards. On a route that needs approval a person is asked before it can be taken.
+pub(super) fn approve(
+    relay: &Relay,
+    run: Box<Run>,
+    inner: Reserved,
+    outputs: Vec<ToolOutput>,
+    taken: Taken,
+    at: Millis,
+) -> Step {
+    if !needs_approval(relay, &run, &taken) {
+        return Step::HandOff(HandOff { run, inner, outputs, taken: Box::new(taken) });
+    }
+    let Taken { to, package, hop } = taken;
+    let asks = Asks::Handoff { call_id: hop.call_id, to, package: Box::new(package) };
+    let question = Question { id: hop.id, from: run.active.clone(), at, asks };
+    Step::AskHuman(AskHuman { run, held: Held::Reserved(inner), questions: vec![question] })
+}
+
+/// Whether a person has to approve a handoff first, and has not.
+pub(super) fn needs_approval(relay: &Relay, run: &Run, taken: &Taken) -> bool {
+    let way = relay.way(&run.active, &taken.to);
+    way.is_some_and(|way| way.route.needs_approval) && run.decision(&taken.hop.id) != Some(&Answer::Approve)
+}
+
+/// A guard has refused a handoff, and a person is to say how to go on. When that was said, the sender's model is told.
+pub(super) fn escalate(
+    relay: &Relay,
+    run: Box<Run>,
+    inner: Reserved,
+    outputs: Vec<ToolOutput>,
+    (hop, refusal): (&str, Refusal),
+    at: Millis,
+) -> Step {
+    let id: Box<str> = format!("{hop}/escalation").into();
+    if run.decision(&id).is_some() {
+        return tell(relay, run, inner, outputs, at);
+    }
+    let asks = Asks::Escalation { refusal: Box::new(refusal) };
+    let question = Question { id, from: run.active.clone(), at, asks };
+    Step::AskHuman(AskHuman { run, held: Held::Reserved(inner), questions: vec![question] })
+}
+
+impl Step {
+    /// The questions that the tree waits for, each with the run that it is asked in: its path is the run's conversation.
+    pub fn questions(&self) -> Vec<(&Run, &Question)> {
+        self.open()
+            .into_iter()
+            .filter_map(|step| match step {
+                Self::AskHuman(asking) => Some(asking),
+                _ => None,
+            })
+            .flat_map(|asking| asking.questions.iter().map(|question| (&*asking.run, question)))
+            .collect()
+    }
+
+    /// Takes a person's answer to the question of this id, wherever in the tree it is open.
+    ///
+    /// # Errors
+    /// [`Rejected`], with the step as it was: an id that no question has, a question that was answered before, an answer
+    /// that the question does not have.
+    pub fn answer(
+        self,
+        relay: &Relay,
+        id: &str,
+        answer: Answer,
+        at: Millis,
+    ) -> Result<Self, (Box<Self>, Rejected)> {
+        let asking = self.open().into_iter().find_map(|step| match step {
+            Self::AskHuman(asking) if asking.questions.iter().any(|question| *question.id == *id) => {
+                Some(asking)
+            }
+            _ => None,
+        });
+        let Some(asking) = asking else {
+            let rejected = self.not_open(id);
+            return Err((Box::new(self), rejected));
+        };
+        if let Err(rejected) = asking.check(id, &answer) {
+            return Err((Box::new(self), rejected));
+        }
+        let path = asking.run.conversation().to_owned();
+        let taken = self.go_on_at(relay, &path, |relay, step| match step {
+            Self::AskHuman(asking) => asking.take(relay, id, answer, at),
+            other => other,
+        });
+        taken.map_err(|step| {
+            let rejected = step.not_open(id);
+            (step, rejected)
+        })
+    }
+
+    fn not_open(&self, id: &str) -> Rejected {
+        if let Some(answer) = self.decided(id) {
+            return Rejected::Decided { id: id.to_owned(), answer };
+        }
+        let open = self.questions().iter().map(|(_, question)| question.id.to_string()).collect();
+        Rejected::Unknown { id: id.to_owned(), open }
+    }
+
+    /// The answer that was taken to a question, in this run, in open branches and in those that have ended.
+    fn decided(&self, id: &str) -> Option<Answer> {
+        let of_branches = || match self {
+            Self::Delegate(delegation) => {
+                delegation.branches.iter().find_map(|branch| branch.step.decided(id))
+            }
+            _ => None,
+        };
+        self.run().decided(id).or_else(of_branches)
+    }
+}
+
+impl Run {
+    /// The answers that people gave in this run, in order.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.extra().decisions
+    }
+
+    /// What was answered to the question of this id in this run.
+    pub(crate) fn decision(&self, id: &str) -> Option<&Answer> {
+        let decision = self.decisions().iter().find(|decision| *decision.question.id == *id)?;
+        Some(&decision.answer)
+    }
+
+    /// The id of the call at `place` of the newest reply.
+    pub(crate) fn call_id(&self, place: usize) -> String {
+        let place = u32::try_from(place).unwrap_or(u32::MAX);
+        derived_id(&self.conversation, &[self.messages, self.model_calls, place])
+    }
+
+    /// As [`decision`](Self::decision), over branches that have ended too.
+    fn decided(&self, id: &str) -> Option<Answer> {
+        let of_branches = || self.links().iter().find_map(|link| link.run()?.run().decided(id));
+        self.decision(id).cloned().or_else(of_branches)
+    }
+
+    fn taken_over_by(&self) -> Box<str> {
+        match self.decisions().last().map(|decision| &decision.answer) {
+            Some(Answer::TakeOver { note }) => note.clone(),
+            _ => "".into(),
+        }
+    }
+}
