@@ -138,6 +138,7 @@ fn record(run: &Run, place: usize, to: Box<str>, call_id: Box<str>, at: Millis) 
         package_bytes: 0,
         history_bytes: 0,
         outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
+        end: None,
     }
 }
 

@@ -109,6 +109,6 @@ pub use run::{Run, RunEnd};
 pub use step::{
     AskHuman, Branch, CallModel, CallTools, Delegation, Done, HandOff, Joint, Released, Step, Unfit,
 };
-pub use trail::{Hop, HopOutcome, Millis, Trail};
+pub use trail::{Closing, Hop, HopEnd, HopOutcome, Millis, Trail};
 
 pub use sommelier_runtime::{Agent, AgentName};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sommelier_protocol::ToolName;
 use sommelier_runtime::{AgentName, ToolOutput, Turn};
 
-use crate::{DelegateRefusal, Done, HandoffPackage, Millis, RunEnd};
+use crate::{Closing, DelegateRefusal, Done, HandoffPackage, Millis, RunEnd};
 
 /// One delegation, from the agent that asked to the branch that answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,23 +116,36 @@ pub struct DelegateResult {
 impl DelegateResult {
     /// What a branch that ended like this comes to.
     pub(crate) fn of(done: &Done) -> Self {
-        let steps_used = done.run().cost().model_calls;
-        let (status, finding) = match done.end() {
-            RunEnd::Answered => (DelegateStatus::Done, done.answer()),
+        Self::of_end(done.end(), done.turn(), done.run().cost().model_calls)
+    }
+
+    /// What a turn comes to that ended like this, after so many model calls.
+    pub(crate) fn of_end(end: &RunEnd, turn: Option<&Turn>, steps_used: u32) -> Self {
+        let (status, finding) = match end {
+            RunEnd::Answered => (DelegateStatus::Done, turn.and_then(Turn::answer)),
             // What was said on the way is not the answer, and better than nothing.
             RunEnd::Unresolved
             | RunEnd::TurnLimit { .. }
             | RunEnd::BudgetSpent { .. }
             | RunEnd::HopLimit { .. }
             | RunEnd::Truncated { .. }
-            | RunEnd::Cancelled { .. } => match done.turn().and_then(Turn::last_words) {
+            | RunEnd::Cancelled { .. } => match turn.and_then(Turn::last_words) {
                 Some(words) => (DelegateStatus::Partial, Some(words)),
                 None => (DelegateStatus::Failed, None),
             },
             _ => (DelegateStatus::Failed, None),
         };
-        let reason = (status != DelegateStatus::Done).then(|| done.end().to_string().into());
+        let reason = (status != DelegateStatus::Done).then(|| end.to_string().into());
         Self { status, finding: finding.map(Into::into), reason, steps_used }
+    }
+
+    /// What it means for the work that was handed over.
+    pub(crate) fn closing(&self) -> Closing {
+        match self.status {
+            DelegateStatus::Done => Closing::Done,
+            DelegateStatus::Partial => Closing::Partial,
+            DelegateStatus::Failed => Closing::Failed,
+        }
     }
 
     pub(crate) fn output(&self) -> ToolOutput {

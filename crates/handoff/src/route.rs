@@ -14,6 +14,7 @@ pub struct Route {
     pub(crate) requires: Vec<String>,
     pub(crate) with_user_words: bool,
     pub(crate) needs_approval: bool,
+    pub(crate) returns: bool,
     pub(crate) guards: Vec<OwnGuard>,
 }
 
@@ -27,6 +28,7 @@ impl Route {
             requires: Vec::new(),
             with_user_words: false,
             needs_approval: false,
+            returns: false,
             guards: Vec::new(),
         }
     }
@@ -79,6 +81,13 @@ impl Route {
         check: impl Fn(&HandoffPackage, &Trail) -> Judged + Send + Sync + 'static,
     ) -> Self {
         self.guards.push(OwnGuard::new(name, check));
+        self
+    }
+
+    /// The turn comes back on this route: the sender's call stays open while the receiver has the turn, and what the
+    /// receiver answers is its result. Without this the receiver's answer is the run's.
+    pub fn returns(mut self) -> Self {
+        self.returns = true;
         self
     }
 

@@ -22,7 +22,7 @@ use crate::{Hop, Relay, Route};
 /// from \\ to  clerk  till
 /// clerk      .      a
 /// till       .      .
-/// > a route; a with approval, t required tools, f fields of the context, g guards of its own
+/// > a route; r returns, a with approval, t required tools, f fields of the context, g guards of its own
 /// ";
 /// assert_eq!(relay.routes().to_string(), matrix);
 /// # Ok::<(), sommelier_handoff::BuildErrors>(())
@@ -81,6 +81,9 @@ impl<'a> Iterator for Routes<'a> {
 /// What is special about a route, in words.
 fn notes(route: &Route) -> Vec<String> {
     let mut notes = Vec::new();
+    if route.returns {
+        notes.push("returns".to_owned());
+    }
     if route.needs_approval {
         notes.push("approval".to_owned());
     }
@@ -100,6 +103,7 @@ fn notes(route: &Route) -> Vec<String> {
 /// The cell of a route in the matrix: a letter for what is special, or an arrow's head.
 fn cell(route: &Route) -> String {
     let letters = [
+        ('r', route.returns),
         ('a', route.needs_approval),
         ('t', !route.requires.is_empty()),
         ('f', !route.policy.fields.is_empty()),
@@ -128,7 +132,7 @@ impl fmt::Display for Routes<'_> {
         }
         writeln!(
             f,
-            "> a route; a with approval, t required tools, f fields of the context, g guards of its own"
+            "> a route; r returns, a with approval, t required tools, f fields of the context, g guards of its own"
         )
     }
 }

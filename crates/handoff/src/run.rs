@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{StopReason, ToolName, Words};
-use sommelier_runtime::turn::Standstill;
-use sommelier_runtime::{AgentName, ModelError, Turn, derived_id};
+use sommelier_runtime::turn::{Reserved, Standstill};
+use sommelier_runtime::{AgentName, ModelError, ToolOutput, Turn, derived_id};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -56,6 +56,21 @@ pub(crate) struct Extra {
     /// Words of the user that came while a step was out, and have not been put before a model yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) inbox: Vec<Box<str>>,
+    /// Agents whose handoff is to come back, the one that is answered first last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) awaiting: Vec<Awaiting>,
+}
+
+/// An agent that handed the turn over on a route that returns. Its call is open until the receiver answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Awaiting {
+    pub(crate) agent: AgentName,
+    pub(crate) inner: Reserved,
+    /// The outputs of all calls that are open, that of the handoff to be replaced.
+    pub(crate) outputs: Vec<ToolOutput>,
+    /// Which of them is the handoff's.
+    pub(crate) place: usize,
 }
 
 static NOTHING_EXTRA: Extra = Extra {
@@ -64,6 +79,7 @@ static NOTHING_EXTRA: Extra = Extra {
     links: Vec::new(),
     decisions: Vec::new(),
     inbox: Vec::new(),
+    awaiting: Vec::new(),
 };
 
 impl Run {
@@ -183,6 +199,10 @@ impl Run {
             cost.add(Cost { model_calls: 0, ..cost_of(turn) });
             cost
         });
+        for waits in &self.extra().awaiting {
+            let (input_tokens, output_tokens) = waits.inner.tokens();
+            cost.add(Cost { model_calls: 0, input_tokens, output_tokens });
+        }
         self.links().iter().filter_map(Link::run).for_each(|done| cost.add(done.run().cost()));
         cost
     }
@@ -193,6 +213,15 @@ impl Run {
         let mut costs: BTreeMap<AgentName, Cost> = BTreeMap::new();
         for (agent, turn) in &self.idle {
             costs.entry(agent.clone()).or_default().add(cost_of(turn));
+        }
+        for waits in &self.extra().awaiting {
+            let (input_tokens, output_tokens) = waits.inner.tokens();
+            let model_calls = waits.inner.replies();
+            costs.entry(waits.agent.clone()).or_default().add(Cost {
+                model_calls,
+                input_tokens,
+                output_tokens,
+            });
         }
         for done in self.links().iter().filter_map(Link::run) {
             for (agent, cost) in done.run().cost_by_agent() {
@@ -215,6 +244,16 @@ impl Run {
     /// Whether the tool of this agent is switched off.
     pub fn is_switched_off(&self, agent: &AgentName, tool: &str) -> bool {
         self.extra().switched_off.iter().any(|(name, off)| name == agent && off.as_str() == tool)
+    }
+
+    /// Whether somebody waits for the answer of the agent that has the turn.
+    pub(crate) fn is_awaited(&self) -> bool {
+        !self.extra().awaiting.is_empty()
+    }
+
+    /// Whether this agent waits for a handoff to come back.
+    pub(crate) fn awaits(&self, agent: &AgentName) -> bool {
+        self.extra().awaiting.iter().any(|waits| waits.agent == *agent)
     }
 
     pub(crate) fn wake(&mut self, agent: &AgentName) -> Option<Turn> {

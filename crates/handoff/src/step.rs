@@ -37,14 +37,15 @@ use crate::arbiter::{self, Ruling, Taken};
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{
-    DelegateResult, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal, Relay,
-    Run, RunEnd,
+    Closing, DelegateResult, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal,
+    Relay, Run, RunEnd,
 };
 
 mod delegation;
 mod flaw;
 mod human;
 mod opening;
+mod returning;
 
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
 pub use human::AskHuman;
@@ -120,7 +121,7 @@ impl Step {
     /// is answered, so the conversation stays legal and may go on. A run that has ended is left as it is.
     pub fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> Done {
         let (mut run, turn) = match self {
-            Self::AskHuman(asking) => return asking.end(|_| RunEnd::Cancelled { reason: reason.into() }),
+            Self::AskHuman(asking) => return asking.end(|_| RunEnd::Cancelled { reason: reason.into() }, at),
             Self::CallModel(step) => (step.run, step.inner.set_down()),
             Self::CallTools(step) => {
                 (step.run, step.inner.abandon("called off; whether the call had an effect is not known"))
@@ -133,7 +134,7 @@ impl Step {
             Self::Done(done) => return done,
         };
         run.set_down(turn);
-        Done { run, end: RunEnd::Cancelled { reason: reason.into() } }
+        Done::of(run, RunEnd::Cancelled { reason: reason.into() }, at)
     }
 
     /// Hears the user, at any moment. A run that has ended goes on. Any other keeps the words until its next model call:
@@ -176,17 +177,18 @@ impl Step {
 
 /// The run ends, unless the user has said something meanwhile: then it goes on with that. What failed or was taken out of
 /// the agents' hands does not go on by itself.
-fn finish(relay: &Relay, mut run: Box<Run>, end: RunEnd) -> Step {
+fn finish(relay: &Relay, mut run: Box<Run>, end: RunEnd, at: Millis) -> Step {
     let is_over = matches!(end, RunEnd::Failed { .. } | RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. });
     match if is_over { None } else { run.next_words() } {
-        Some(words) => heard(relay, *run, words),
-        None => Step::Done(Done { run, end }),
+        Some(words) => heard(relay, *Done::of(run, end, at).run, words),
+        None => Step::Done(Done::of(run, end, at)),
     }
 }
 
 /// The user has spoken after the run came to its end.
 fn heard(relay: &Relay, mut run: Run, words: Words) -> Step {
     if relay.entry_policy() == EntryPolicy::Entry {
+        returning::stop_waiting_all(&mut run, "the user has spoken, and the turn has begun anew");
         run.active = relay.entry().clone();
     }
     begin(relay, run, words)
@@ -230,14 +232,17 @@ fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Ste
             }
             run.set_down(inner.set_down());
             let end = RunEnd::BudgetSpent { max_model_calls: run.allowance };
-            finish(relay, run, end)
+            finish(relay, run, end, at)
         }
         TurnStep::CallTools(inner) => CallTools { run, inner }.or_resume(relay, at),
         TurnStep::Reserved(inner) => reserved(relay, run, inner, at),
+        TurnStep::Done(turn) if run.is_awaited() && !matches!(turn.end(), TurnEnd::Failed { .. }) => {
+            returning::give_back(relay, run, turn, at)
+        }
         TurnStep::Done(turn) => {
             let end = end_of(relay, &run, &turn);
             run.set_down(turn);
-            finish(relay, run, end)
+            finish(relay, run, end, at)
         }
     }
 }
@@ -293,7 +298,7 @@ fn arbitrate(relay: &Relay, mut run: Box<Run>, inner: Reserved, at: Millis) -> S
     match (taken, loud) {
         (Some(taken), _) => human::approve(relay, run, inner, outputs, taken, at),
         (None, Some((_, refusal))) if relay.guards().after(refusal.guard()) == OnRefusal::Stop => {
-            stop(relay, run, inner, outputs, refusal)
+            stop(relay, run, inner, outputs, refusal, at)
         }
         (None, Some((hop, refusal))) => human::escalate(relay, run, inner, outputs, (&hop, refusal), at),
         (None, None) => tell(relay, run, inner, outputs, at),
@@ -316,6 +321,7 @@ fn stop(
     inner: Reserved,
     outputs: Vec<ToolOutput>,
     refusal: Refusal,
+    at: Millis,
 ) -> Step {
     match inner.close(outputs) {
         Ok(turn) => run.set_down(turn),
@@ -325,7 +331,7 @@ fn stop(
         Guard::Cap => RunEnd::HopLimit { refusal },
         _ => RunEnd::HandoffRefused { refusal },
     };
-    finish(relay, run, end)
+    finish(relay, run, end, at)
 }
 
 /// The arbiter gives one output a call, so this is not reached; were it, the run would end and lose nothing.
@@ -539,11 +545,20 @@ impl HandOff {
             let heard = inner.messages().iter().flat_map(Message::texts).next().unwrap_or_default();
             Words::or_dash(format!("{}\n{heard}", words.as_str()))
         });
-        match inner.close(outputs) {
-            Ok(turn) => run.set_down(turn),
-            Err(misuse) => return unanswered(run, *misuse.step),
+        let comes_back = relay.way(&run.active, &to).is_some_and(|way| way.route.returns);
+        if comes_back {
+            returning::wait(&mut run, inner, outputs, &hop);
+        } else {
+            match inner.close(outputs) {
+                Ok(turn) => run.set_down(turn),
+                Err(misuse) => return unanswered(run, *misuse.step),
+            }
+            run.trail.close(&hop.from, Closing::HandedOn, at);
         }
         run.trail.record(hop);
+        if run.awaits(&to) {
+            return returning::hand_back(relay, run, &to, &package, at);
+        }
         #[cfg(test)]
         let to = planted::instead(Bug::SenderStaysActive, to, || run.active.clone());
         #[cfg(test)]

@@ -33,6 +33,51 @@ pub struct Hop {
     pub history_bytes: usize,
     /// What became of it.
     pub outcome: HopOutcome,
+    /// What became of the work that was handed over; `None` while the receiver has it, and for a hop that was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<HopEnd>,
+}
+
+/// What became of work that was handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HopEnd {
+    /// How it ended.
+    pub how: Closing,
+    /// When.
+    pub at: Millis,
+}
+
+/// How work ended that was handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Closing {
+    /// The receiver answered.
+    Done,
+    /// The receiver was stopped and had said something until then, or it said itself that not all was done.
+    Partial,
+    /// There is nothing from the receiver.
+    Failed,
+    /// The receiver handed the turn on, or back: the work is the next hop's.
+    HandedOn,
+    /// A person has taken it over.
+    Escalated,
+    /// It was called off.
+    Cancelled,
+}
+
+impl Closing {
+    /// The end in a word, for spans and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+            Self::HandedOn => "handed_on",
+            Self::Escalated => "escalated",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
 /// What became of a handoff that was asked for.
@@ -88,6 +133,12 @@ impl Trail {
         })
     }
 
+    /// The hops whose work nobody has ended. While a run goes on the receiver has it; in a run that is over nobody has, and
+    /// it is an orphan.
+    pub fn open(&self) -> impl Iterator<Item = &Hop> {
+        self.taken().filter(|hop| hop.end.is_none())
+    }
+
     /// How many handoffs were taken in the conversation.
     pub fn count(&self) -> u32 {
         self.taken
@@ -120,6 +171,14 @@ impl Trail {
         self.hops.push(hop);
     }
 
+    /// Ends the work that `active` got by its newest hop, if that is open.
+    pub(crate) fn close(&mut self, active: &AgentName, how: Closing, at: Millis) {
+        let is_theirs = |hop: &&mut Hop| hop.outcome.is_taken() && *hop.to == *active.as_str();
+        if let Some(hop) = self.hops.iter_mut().rev().find(is_theirs).filter(|hop| hop.end.is_none()) {
+            hop.end = Some(HopEnd { how, at });
+        }
+    }
+
     /// Forgets the refusals of one reply, which is ruled on again.
     pub(crate) fn forget_refusals_of(&mut self, reply_id: &str) {
         let is_of_reply = |hop: &Hop| hop.id.rsplit_once('/').is_some_and(|(reply, _)| reply == reply_id);
@@ -142,7 +201,10 @@ impl Trail {
         });
         let is_measured =
             |hop: &Hop| hop.package_bytes == hop.package.as_ref().map_or(0, HandoffPackage::bytes);
-        let has_package = |hop: &Hop| hop.package.is_some() || !hop.outcome.is_taken();
+        let has_package = |hop: &Hop| match hop.outcome {
+            HopOutcome::Taken { .. } => hop.package.is_some(),
+            HopOutcome::Refused { .. } => hop.end.is_none(),
+        };
         if !numbers.eq(1..=self.taken) || !self.hops.iter().all(|hop| is_measured(hop) && has_package(hop)) {
             return false;
         }

@@ -457,6 +457,11 @@ impl Reserved {
         self.owing.bytes().saturating_sub(reply)
     }
 
+    /// Tokens read and written over the conversation so far.
+    pub fn tokens(&self) -> (u64, u64) {
+        (self.progress.input_tokens, self.progress.output_tokens)
+    }
+
     /// Answers the call at `place` of the reply beforehand: [`calls`](Self::calls) has it no more. A place where no
     /// reserved call waits is left as it is.
     pub fn settle(&mut self, place: usize, output: ToolOutput) {

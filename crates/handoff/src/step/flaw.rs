@@ -13,6 +13,7 @@ use super::human::{self, Held};
 use super::{AskHuman, Delegation, Done, Step, end_of};
 use crate::arbiter;
 use crate::delegate::Deputy;
+use crate::run::Awaiting;
 use crate::{
     ASK_HUMAN, Asks, DelegateResult, EntryPolicy, Guard, HandoffPackage, HopOutcome, Link, LinkOutcome,
     Question, Relay, Run, RunEnd,
@@ -252,14 +253,68 @@ impl Done {
     }
 }
 
+impl Awaiting {
+    fn flaw(&self, relay: &Relay) -> Option<&'static str> {
+        let agent = relay.agent(self.agent.as_str())?;
+        let calls = self.inner.calls().count();
+        let fits = self.outputs.len() == calls && self.place < calls;
+        self.inner.flaw(agent).or((!fits).then_some("a handoff that is to come back has no call"))
+    }
+}
+
+/// Who has the turn, as the hops tell: the last one, and below it those that wait for theirs to come back. Empty when
+/// that cannot be told.
+#[derive(Default)]
+struct Holders<'a> {
+    turns: Vec<&'a AgentName>,
+    /// The user has spoken, and who heard it cannot be told.
+    is_anew: bool,
+}
+
+impl<'a> Holders<'a> {
+    /// The user has spoken, and the entry or the agent at work has heard it.
+    fn forget(&mut self) {
+        self.turns.clear();
+        self.is_anew = true;
+    }
+
+    /// Whether this agent can have the turn: it got it, or those that got it after it have given it back.
+    fn has(&mut self, agent: &'a AgentName) -> bool {
+        if self.turns.is_empty() {
+            self.turns.push(agent);
+        }
+        let place = self.turns.iter().rposition(|holder| *holder == agent);
+        self.turns.truncate(place.map_or(0, |place| place + 1));
+        place.is_some()
+    }
+
+    /// A handoff was taken by whoever has the turn.
+    fn take(&mut self, to: &'a AgentName, returns: bool) {
+        if !returns {
+            self.turns.pop();
+        }
+        match self.turns.iter().position(|holder| *holder == to) {
+            Some(place) => self.turns.truncate(place + 1),
+            None => self.turns.push(to),
+        }
+    }
+
+    /// Whether these are those that wait.
+    fn wait(&self, waiting: impl Iterator<Item = &'a AgentName>) -> bool {
+        let below = self.turns.len().saturating_sub(1);
+        self.is_anew || waiting.eq(self.turns[..below].iter().copied())
+    }
+}
+
 impl Run {
     /// What cannot be in a run that steps made.
     fn flaw(&self, relay: &Relay, place: Place<'_>) -> Option<String> {
         if let Some(unknown) = self.unknown_agent(relay) {
             return Some(format!("the relay has no agent {unknown}"));
         }
-        let names: BTreeSet<&AgentName> = self.idle.iter().map(|(name, _)| name).collect();
-        if names.len() < self.idle.len() {
+        let waiting = self.extra().awaiting.iter().map(|waits| &waits.agent);
+        let names: BTreeSet<&AgentName> = self.idle.iter().map(|(name, _)| name).chain(waiting).collect();
+        if names.len() < self.idle.len() + self.extra().awaiting.len() || self.awaits(&self.active) {
             return Some("an agent is at rest twice".to_owned());
         }
         let counted = [self.messages, self.model_calls, self.tool_calls];
@@ -303,8 +358,12 @@ impl Run {
     fn flaw_of_rest(&self, relay: &Relay, replies: u32, given: u32) -> Option<&'static str> {
         let mut idle = self.idle.iter().filter_map(|(name, turn)| Some((relay.agent(name.as_str())?, turn)));
         let flaw = idle.find_map(|(agent, turn)| turn.flaw(agent));
-        let replies =
-            self.idle.iter().fold(u64::from(replies), |sum, (_, turn)| sum + u64::from(turn.replies()));
+        let awaiting = &self.extra().awaiting;
+        let flaw = flaw.or_else(|| awaiting.iter().find_map(|waits| waits.flaw(relay)));
+        let at_rest = self.idle.iter().map(|(_, turn)| turn.replies());
+        let replies = at_rest
+            .chain(awaiting.iter().map(|waits| waits.inner.replies()))
+            .fold(u64::from(replies), |sum, replies| sum + u64::from(replies));
         let taken = self.allowance.saturating_sub(self.left);
         let adds_up =
             replies == u64::from(self.model_calls) && taken <= self.cost().model_calls.saturating_add(given);
@@ -312,7 +371,9 @@ impl Run {
     }
 
     fn unknown_agent(&self, relay: &Relay) -> Option<&AgentName> {
-        let mut names = std::iter::once(&self.active).chain(self.idle.iter().map(|(name, _)| name));
+        let waiting = self.extra().awaiting.iter().map(|waits| &waits.agent);
+        let names = std::iter::once(&self.active).chain(self.idle.iter().map(|(name, _)| name));
+        let mut names = names.chain(waiting);
         names.find(|name| relay.agent(name.as_str()).is_none())
     }
 
@@ -322,11 +383,8 @@ impl Run {
         let returns = relay.entry_policy() == EntryPolicy::Entry;
         let mut ids = BTreeSet::new();
         let mut held: BTreeSet<&AgentName> = BTreeSet::new();
-        let mut holder: Option<&AgentName> = None;
+        let mut holders = Holders::default();
         let (mut message, mut reply) = (1, 0);
-        // The agent that hears the message of this number, when the messages since the last one were heard.
-        // The entry, if the run had ended; the agent at work, if it had not.
-        let heard = |from: u32, to: u32, holder| if returns && to > from { None } else { holder };
         for (place, hop) in self.trail.hops().iter().enumerate() {
             let Some((of_message, of_reply)) = self.place_of(&hop.id) else {
                 return Some("a hop has an id that is not its own");
@@ -336,25 +394,32 @@ impl Run {
             if !ids.insert(&hop.id) || !is_in_order || is_since != (of_message == self.messages) {
                 return Some("the hops are not in the order in which they were made");
             }
-            holder = heard(message, of_message, holder);
+            if returns && of_message > message {
+                holders.forget();
+            }
             (message, reply) = (of_message, of_reply);
-            if holder.is_some_and(|holder| *holder != hop.from) {
+            if !holders.has(&hop.from) {
                 return Some("a hop begins at an agent that did not have the turn");
             }
             held.insert(&hop.from);
-            holder = Some(&hop.from);
             if let HopOutcome::Taken { .. } = hop.outcome {
                 let to = relay.agent(&hop.to).map(|agent| agent.name());
-                let Some(to) = to.filter(|to| relay.way(&hop.from, to).is_some()) else {
+                let Some((to, way)) = to.and_then(|to| Some((to, relay.way(&hop.from, to)?))) else {
                     return Some("a hop was taken where there is no route");
                 };
                 held.insert(to);
-                holder = Some(to);
+                holders.take(to, way.route.returns);
             }
         }
-        holder = heard(message, self.messages, holder);
-        if holder.is_some_and(|holder| *holder != self.active) {
+        if returns && self.messages > message {
+            holders.forget();
+        }
+        if !holders.has(&self.active) {
             return Some("the agent that has the turn is not the one that got it");
+        }
+        let awaiting = &self.extra().awaiting;
+        if !awaiting.is_empty() && !holders.wait(awaiting.iter().map(|waits| &waits.agent)) {
+            return Some("the agents that wait are not those whose handoff is to come back");
         }
         held.insert(&self.active);
         // The first message may have been heard by any agent. It is the first hop's sender, if there is one in that
