@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sommelier_protocol::{ToolName, ToolUse};
 use sommelier_runtime::{Agent, AgentName, DefinitionError, ToolOutput};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST};
@@ -12,6 +13,9 @@ use crate::{BuildError, HandoffPackage, PackageError, PackagePolicy, Relay};
 
 /// Model calls that a delegate may make for one question when nothing else is said.
 pub const DELEGATE_MODEL_CALLS: u32 = 4;
+
+/// How deep delegates may be nested at most, whatever a relay allows.
+pub const DEPTH: u32 = 8;
 
 /// A delegate as its author writes it down; [`Relay`] checks it.
 ///
@@ -61,7 +65,7 @@ impl Delegate {
     }
 
     fn of(tool: String, purpose: String, team: Team) -> Self {
-        let policy = PackagePolicy::default();
+        let policy = PackagePolicy::question();
         Self { tool, purpose, team, max_model_calls: DELEGATE_MODEL_CALLS, after: Vec::new(), policy }
     }
 
@@ -97,7 +101,7 @@ impl Delegate {
         self
     }
 
-    /// What a question and its context may be like; [minimal](PackagePolicy::minimal) when not set.
+    /// What a question and its context may be like; that of a [question](PackagePolicy::question) when not set.
     pub fn policy(mut self, policy: PackagePolicy) -> Self {
         self.policy = policy;
         self
@@ -105,7 +109,7 @@ impl Delegate {
 }
 
 /// A delegate that has been checked.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Deputy {
     pub(crate) tool: ToolName,
     purpose: String,
@@ -115,6 +119,14 @@ pub(crate) struct Deputy {
     /// All that must have been asked before, those included that the named ones wait for themselves.
     after: BTreeSet<ToolName>,
     policy: PackagePolicy,
+}
+
+impl fmt::Debug for Deputy {
+    /// Not all of its relay, which others may share: shown once for each, a small definition would fill gigabytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Deputy");
+        shown.field("tool", &self.tool).field("entry", &self.entry).finish_non_exhaustive()
+    }
 }
 
 impl Deputy {
@@ -207,12 +219,16 @@ fn all_before(
     delegate: &Delegate,
     all: &[(String, Delegate)],
 ) -> Result<BTreeSet<ToolName>, BuildError> {
-    let sibling = |tool: &str| all.iter().find(|(other, sibling)| other == asker && sibling.tool == tool);
+    let of_asker = all.iter().filter(|(other, _)| other == asker);
+    let siblings: BTreeMap<&str, &Delegate> = of_asker.map(|(_, one)| (one.tool.as_str(), one)).collect();
     let mut before = BTreeSet::new();
     let mut open: Vec<&str> = delegate.after.iter().map(String::as_str).collect();
     while let Some(tool) = open.pop() {
+        if before.contains(tool) {
+            continue;
+        }
         let (asker, waiting) = (asker.to_owned(), delegate.tool.clone());
-        let Some((_, first)) = sibling(tool) else {
+        let Some(first) = siblings.get(tool) else {
             return Err(BuildError::AfterNothing { asker, tool: waiting, after: tool.to_owned() });
         };
         if tool == delegate.tool {

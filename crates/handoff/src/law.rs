@@ -314,6 +314,12 @@ fn is_forbidden(c: char) -> bool {
     }
 }
 
+/// A text of a model as others may see it: characters that no package may hold stand as their codes.
+pub(crate) fn shown(text: &str) -> String {
+    let shown = |c: char| if is_forbidden(c) { format!("<{}>", code(c)) } else { c.to_string() };
+    if text.chars().any(is_forbidden) { text.chars().map(shown).collect() } else { text.to_owned() }
+}
+
 /// Adds the place of a character that is legal and cannot be seen, such as a zero-width joiner.
 pub(crate) fn find_invisible_in(text: &str, path: &str, found: &mut Vec<String>) {
     found.extend(text.chars().find(|c| is_invisible(*c)).map(|c| format!("{path}: {}", code(c))));

@@ -91,7 +91,7 @@ mod tests;
 mod trail;
 
 pub use build_error::{BuildError, BuildErrors};
-pub use delegate::{DELEGATE_MODEL_CALLS, Delegate, DelegateRefusal};
+pub use delegate::{DELEGATE_MODEL_CALLS, DEPTH, Delegate, DelegateRefusal};
 pub use field::Field;
 pub use guards::{Guards, OnRefusal};
 pub use json::{Fields, Json};

@@ -1,10 +1,10 @@
 //! The record of delegations: who asked whom, and what came of it.
 
 use serde::{Deserialize, Serialize};
-use sommelier_protocol::ToolName;
-use sommelier_runtime::{AgentName, ToolOutput, Turn};
+use sommelier_protocol::{Message, ToolName};
+use sommelier_runtime::{AgentName, ToolOutput, Turn, tool};
 
-use crate::{Closing, DelegateRefusal, Done, HandoffPackage, Millis, RunEnd};
+use crate::{Closing, DelegateRefusal, Done, HandoffPackage, Millis, Relay, Run, RunEnd, law};
 
 /// One delegation, from the agent that asked to the branch that answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,10 +57,10 @@ impl Link {
         }
     }
 
-    /// What answers the asker's call, whose results may have `most` bytes.
-    pub(crate) fn told(&self, most: usize) -> ToolOutput {
+    /// What answers the asker's call.
+    pub(crate) fn told(&self) -> ToolOutput {
         match &self.outcome {
-            LinkOutcome::Returned { result, .. } => result.output().at_most(most),
+            LinkOutcome::Returned { result, .. } => result.output(),
             // Short by itself: what a model wrote stands in it shortened.
             LinkOutcome::Refused { refusal } => refusal.told(),
         }
@@ -88,6 +88,24 @@ pub enum DelegateStatus {
 }
 
 impl DelegateStatus {
+    /// How far a turn came that ended like this.
+    pub(crate) fn of(end: &RunEnd, turn: Option<&Turn>) -> Self {
+        match end {
+            RunEnd::Answered => Self::Done,
+            RunEnd::Unresolved
+            | RunEnd::TurnLimit { .. }
+            | RunEnd::BudgetSpent { .. }
+            | RunEnd::HopLimit { .. }
+            | RunEnd::Truncated { .. }
+            | RunEnd::Cancelled { .. }
+                if turn.and_then(Turn::last_words).is_some() =>
+            {
+                Self::Partial
+            }
+            _ => Self::Failed,
+        }
+    }
+
     /// The status in a word, for spans and reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -111,32 +129,43 @@ pub struct DelegateResult {
     pub reason: Option<Box<str>>,
     /// Model calls of the branch, those of its own delegates included.
     pub steps_used: u32,
+    /// The tools that need approval and ran in the branch, whatever came of it: what they did stays done. One of which
+    /// nobody knows whether it did anything has ` (not known)` behind its name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Box<str>>,
 }
 
 impl DelegateResult {
-    /// What a branch that ended like this comes to.
-    pub(crate) fn of(done: &Done) -> Self {
-        Self::of_end(done.end(), done.turn(), done.run().cost().model_calls)
+    /// What a branch in `relay` comes to that ended like this; the asker's results may have `most` bytes.
+    pub(crate) fn of(done: &Done, relay: &Relay, most: usize) -> Self {
+        let steps_used = done.run().cost().model_calls;
+        let result = Self::of_end(done.end(), done.turn(), steps_used);
+        Self { effects: effects(done.run(), relay), ..result }.within(most)
     }
 
     /// What a turn comes to that ended like this, after so many model calls.
     pub(crate) fn of_end(end: &RunEnd, turn: Option<&Turn>, steps_used: u32) -> Self {
-        let (status, finding) = match end {
-            RunEnd::Answered => (DelegateStatus::Done, turn.and_then(Turn::answer)),
+        let status = DelegateStatus::of(end, turn);
+        let finding = match status {
+            DelegateStatus::Done => turn.and_then(Turn::answer),
             // What was said on the way is not the answer, and better than nothing.
-            RunEnd::Unresolved
-            | RunEnd::TurnLimit { .. }
-            | RunEnd::BudgetSpent { .. }
-            | RunEnd::HopLimit { .. }
-            | RunEnd::Truncated { .. }
-            | RunEnd::Cancelled { .. } => match turn.and_then(Turn::last_words) {
-                Some(words) => (DelegateStatus::Partial, Some(words)),
-                None => (DelegateStatus::Failed, None),
-            },
-            _ => (DelegateStatus::Failed, None),
+            DelegateStatus::Partial => turn.and_then(Turn::last_words),
+            DelegateStatus::Failed => None,
         };
-        let reason = (status != DelegateStatus::Done).then(|| end.to_string().into());
-        Self { status, finding: finding.map(Into::into), reason, steps_used }
+        let finding = finding.map(|words| law::shown(&words).into());
+        let reason = (status != DelegateStatus::Done).then(|| end.told().into());
+        Self { status, finding, reason, steps_used, effects: Vec::new() }
+    }
+
+    /// A finding is not cut: one that is larger than results may be is not told, and why is.
+    fn within(mut self, most: usize) -> Self {
+        let bytes = serde_json::to_string(&self).map_or(0, |text| text.len());
+        if bytes > most && self.finding.is_some() {
+            self.status = DelegateStatus::Failed;
+            self.finding = None;
+            self.reason = Some(format!("result_too_large: {bytes} bytes, at most {most}").into());
+        }
+        self
     }
 
     /// What it means for the work that was handed over.
@@ -155,6 +184,28 @@ impl DelegateResult {
             DelegateStatus::Failed => ToolOutput::error("delegate_failed", text),
         }
     }
+}
+
+/// The tools that need approval and ran in a run or its branches, in the order of the agents at rest.
+fn effects(run: &Run, relay: &Relay) -> Vec<Box<str>> {
+    let mut effects = Vec::new();
+    for (agent, turn) in run.at_rest() {
+        let Some(agent) = relay.agent(agent.as_str()) else { continue };
+        let results: Vec<_> = turn.messages().iter().flat_map(Message::tool_results).collect();
+        let gated = turn.messages().iter().flat_map(Message::tool_uses);
+        for call in gated.filter(|call| agent.table().needs_approval(call.name())) {
+            let Some(result) = results.iter().find(|result| result.tool_use_id() == call.id()) else {
+                continue;
+            };
+            if !result.is_error() {
+                effects.push(call.name().into());
+            } else if tool::is_in_doubt(&result.words()) {
+                effects.push([call.name(), " (not known)"].concat().into());
+            }
+        }
+    }
+    effects.extend(run.links().iter().filter_map(Link::result).flat_map(|result| result.effects.clone()));
+    effects
 }
 
 /// What was spent.

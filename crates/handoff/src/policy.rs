@@ -77,6 +77,12 @@ impl PackagePolicy {
         }
     }
 
+    /// A question to a delegate and what it needs: it may be longer than a task, since it may be somebody's own words or
+    /// what another has found. 4 KiB of question, 16 values, 8 KiB in all, depth 8.
+    pub fn question() -> Self {
+        Self { task_bytes: 4096, package_bytes: 8192, ..Self::minimal() }
+    }
+
     /// The minimal policy, and at least one open item: a handoff says what is still to be done.
     pub fn strict() -> Self {
         Self::minimal().require(Section::OpenItems)

@@ -10,7 +10,7 @@ use crate::delegate::{self, Deputy};
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST, Receiver};
 use crate::refusal::list;
-use crate::{ASK_HUMAN, BuildError, BuildErrors, Delegate, Guards, Route, Routes, Run, Step, step};
+use crate::{ASK_HUMAN, BuildError, BuildErrors, DEPTH, Delegate, Guards, Route, Routes, Run, Step, step};
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
 /// conversations share one; each has its own state.
@@ -338,9 +338,10 @@ impl RelayBuilder {
         self
     }
 
-    /// Sets how deep delegates may be nested; 2 when not set: a delegate may have delegates of its own.
+    /// Sets how deep delegates may be nested; 2 when not set: a delegate may have delegates of its own. More than
+    /// [`DEPTH`](crate::DEPTH) is never possible: a deeper tree could be saved and not be loaded.
     pub fn max_depth(mut self, most: u32) -> Self {
-        self.max_depth = most;
+        self.max_depth = most.min(DEPTH);
         self
     }
 

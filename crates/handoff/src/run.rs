@@ -10,7 +10,7 @@ use std::fmt;
 use crate::delegate::Deputy;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{Cost, Decision, Link, Refusal, Relay, Trail};
+use crate::{Cost, Decision, Link, Refusal, Relay, Trail, law};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -374,6 +374,19 @@ fn cost_of(turn: &Turn) -> Cost {
 }
 
 impl RunEnd {
+    /// The end as those are told who must not look inside: no name of an agent, no word of a model or a service.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            Self::HandoffRefused { refusal } | Self::HopLimit { refusal } => {
+                format!("{}: {}", self.as_str(), refusal.guard().as_str())
+            }
+            Self::Failed { error } => format!("{}: {}", self.as_str(), error.kind()),
+            Self::Cancelled { reason } => format!("{}: {}", self.as_str(), law::shown(reason)),
+            Self::TurnLimit { .. } | Self::BudgetSpent { .. } => self.to_string(),
+            _ => self.as_str().to_owned(),
+        }
+    }
+
     /// The end in a word, for spans and reports.
     pub fn as_str(&self) -> &'static str {
         match self {

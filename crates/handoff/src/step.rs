@@ -37,7 +37,7 @@ use crate::arbiter::{self, Ruling, Taken};
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{
-    Closing, DelegateResult, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal,
+    Closing, DelegateStatus, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal,
     Relay, Run, RunEnd,
 };
 
@@ -197,11 +197,11 @@ fn heard(relay: &Relay, mut run: Run, words: Words) -> Step {
 /// Begins a run, or goes on after the user has spoken, at the active agent.
 pub(crate) fn begin(relay: &Relay, mut run: Run, words: Words) -> Step {
     run.user_spoke(&words, relay);
-    activate(relay, Box::new(run), words)
+    activate(relay, Box::new(run), words, 0)
 }
 
 /// Gives the active agent words to work on.
-fn activate(relay: &Relay, mut run: Box<Run>, words: Words) -> Step {
+fn activate(relay: &Relay, mut run: Box<Run>, words: Words, at: Millis) -> Step {
     let active = run.active.clone();
     let turn = run.wake(&active);
     let Some(agent) = relay.agent(active.as_str()) else { return lost(run) };
@@ -209,7 +209,7 @@ fn activate(relay: &Relay, mut run: Box<Run>, words: Words) -> Step {
         Some(turn) => turn.wake(agent, words),
         None => TurnStep::opened(agent, words),
     };
-    advance(relay, run, inner, 0)
+    advance(relay, run, inner, at)
 }
 
 /// A run whose active agent is not in the relay. [`Relay::load`] refuses one, and steps make none.
@@ -566,7 +566,7 @@ impl HandOff {
             drop(run.wake(&to));
         }
         run.active = to;
-        activate(relay, run, words)
+        activate(relay, run, words, at)
     }
 
     /// Closes the sender's turn and gives the package away without activating the receiver: for one agent run
@@ -607,9 +607,9 @@ impl Done {
         self.turn().and_then(Turn::answer)
     }
 
-    /// What the run comes to for whoever asked it as a delegate.
-    pub fn result(&self) -> DelegateResult {
-        DelegateResult::of(self)
+    /// How far the run came, as whoever asked it as a delegate is told.
+    pub fn status(&self) -> DelegateStatus {
+        DelegateStatus::of(&self.end, self.turn())
     }
 
     /// The turn of the agent that has it.

@@ -339,10 +339,10 @@ fn what_does_not_fit_is_handed_back_whole() {
     ];
     for (came, found) in cases {
         let unfit = joint.clone().put_back(came.clone()).unwrap_err();
-        assert_eq!(
-            unfit.to_string(),
-            format!(r#"the branches ["conv/1/1/0", "conv/1/1/1"] were taken out, {found} came back"#)
-        );
+        let paths: Vec<&str> = unfit.found.iter().filter_map(|found| found.split(' ').next()).collect();
+        assert_eq!(format!("{paths:?}"), found);
+        let taken_out = r#"the branches ["conv/1/1/0", "conv/1/1/1"] were taken out, ["#;
+        assert!(unfit.to_string().starts_with(taken_out), "{unfit}");
         let Unfit { joint, branches: back, .. } = unfit;
         assert_eq!(back, came);
         assert_eq!(joint.put_back(branches.clone()).unwrap(), whole);
@@ -401,8 +401,6 @@ fn a_refused_handoff_in_a_branch_ends_the_branch_alone() {
     assert_eq!(ended[0].end().as_str(), "handoff_refused");
     assert_eq!(
         session.results("supervisor", 0),
-        [
-            r#"tu_1_0!{"status":"failed","finding":null,"reason":"handoff_refused: there is no specialist \"nobody\"; legal: expert","steps_used":1}"#
-        ]
+        [r#"tu_1_0!{"status":"failed","finding":null,"reason":"handoff_refused: known","steps_used":1}"#]
     );
 }

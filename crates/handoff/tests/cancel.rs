@@ -59,7 +59,10 @@ fn cases() -> Vec<Case> {
             kind: "tools",
             turns: vec![("supervisor", looks("tea"))],
             here: |step| matches!(step, Step::CallTools(_)),
-            last: format!("user: {}", not_run("called off; whether the call had an effect is not known")),
+            last: format!(
+                r#"user: tu_1_0!{{"error":"in_doubt","detail":"{}"}}"#,
+                "called off; whether the call had an effect is not known"
+            ),
         },
         Case {
             kind: "delegate",
@@ -162,6 +165,7 @@ fn what_called_off_branches_have_found_is_kept() {
         finding: Some(finding.into()),
         reason: reason.map(Into::into),
         steps_used: 1,
+        effects: Vec::new(),
     };
     let results: Vec<&DelegateResult> =
         session.run().links().iter().filter_map(|link| link.result()).collect();
@@ -179,7 +183,7 @@ fn what_called_off_branches_have_found_is_kept() {
     assert_eq!(
         story(shipping.messages()).lines().last(),
         Some(
-            r#"user: tu_1_0!{"error":"not_run","detail":"called off; whether the call had an effect is not known"}"#
+            r#"user: tu_1_0!{"error":"in_doubt","detail":"called off; whether the call had an effect is not known"}"#
         )
     );
     // Three model calls were made of fifty.

@@ -169,12 +169,14 @@ fn who_asked_whom_and_what_came_of_it_is_recorded() {
         finding: Some(format!("Yes: {}", words(n)).into()),
         reason: None,
         steps_used: 2,
+        effects: Vec::new(),
     };
     let failed = DelegateResult {
         status: DelegateStatus::Failed,
         finding: None,
-        reason: Some("failed: the model could not be reached: no route to host".into()),
+        reason: Some("failed: unreachable".into()),
         steps_used: 0,
+        effects: Vec::new(),
     };
     assert_eq!(
         links,
@@ -201,7 +203,7 @@ fn who_asked_whom_and_what_came_of_it_is_recorded() {
     assert_eq!(
         session.results("supervisor", 0),
         [
-            r#"tu_1_0!{"status":"failed","finding":null,"reason":"failed: the model could not be reached: no route to host","steps_used":0}"#.to_owned(),
+            r#"tu_1_0!{"status":"failed","finding":null,"reason":"failed: unreachable","steps_used":0}"#.to_owned(),
             format!(r#"tu_1_1={{"status":"done","finding":"Yes: {}","steps_used":2}}"#, words(1)),
             r#"tu_1_2!{"error":"invalid_question","detail":"the question is not valid: `question` is missing"}"#.to_owned(),
             format!(r#"tu_1_3={{"status":"done","finding":"Yes: {}","steps_used":2}}"#, words(2)),
@@ -469,9 +471,10 @@ fn a_result_says_how_far_the_delegate_came_and_why() {
         finding: finding.map(Into::into),
         reason: reason.map(Into::into),
         steps_used,
+        effects: Vec::new(),
     };
     let spent = Some("budget_spent: 1 model call(s)");
-    let down = Some("failed: the model could not be reached: no route to host");
+    let down = Some("failed: unreachable");
     assert_eq!(
         results,
         [
@@ -555,7 +558,8 @@ fn a_tool_of_a_delegate_can_be_switched_off_at_any_time() {
     }
 }
 
-/// A finding that is larger than a result of the asker may be is told by its size; the record has it whole.
+/// A finding that is larger than a result of the asker may be is told by its size, and on record as it was told; the
+/// branch's own run has it whole.
 #[test]
 fn a_finding_that_is_too_large_is_not_cut() {
     let limits = sommelier_runtime::Limits { result_bytes: 100, ..Default::default() };
@@ -573,9 +577,10 @@ fn a_finding_that_is_too_large_is_not_cut() {
     ]);
     let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
     let link = &session.run().links()[0];
-    assert_eq!(link.result().unwrap().finding.as_deref(), Some(long.as_str()));
-    let too_large = r#"tu_1_0!{"error":"result_too_large","bytes":245,"most":100}"#;
-    assert_eq!(session.results("supervisor", 0), [too_large]);
+    let told = r#"{"status":"failed","finding":null,"reason":"result_too_large: 245 bytes, at most 100","steps_used":1}"#;
+    assert_eq!(serde_json::to_string(link.result().unwrap()).unwrap(), told);
+    assert_eq!(session.results("supervisor", 0), [format!("tu_1_0!{told}")]);
+    assert_eq!(link.run().unwrap().answer(), Some(long));
 }
 
 /// A handoff in the branch's words is not the asker's: a delegate that hands over has a route of its own team, and the

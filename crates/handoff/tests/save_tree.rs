@@ -228,7 +228,12 @@ fn tampered_branches_are_refused() {
     };
     let not_asked = "a branch is not the one that its call asks for";
     in_first(r#""id":"conv/1/2/0""#, r#""id":"conv/1/2/1""#, not_asked);
-    in_first(r#""id":"conv/1/2/0""#, r#""id":"conv/1/1/0""#, not_asked);
+    in_first(r#""id":"conv/1/2/0""#, r#""id":"conv/1/3/0""#, not_asked);
+    in_first(
+        r#""id":"conv/1/2/0""#,
+        r#""id":"conv/1/1/0""#,
+        "a delegation that is open is on record as ended",
+    );
     in_first(r#""from":"supervisor""#, r#""from":"policy""#, not_asked);
     in_first(r#""call_id":"tu_2_0""#, r#""call_id":"tu_2_2""#, not_asked);
     in_first(r#"{"task":"Was INV-311 paid?""#, r#"{"task":"Pay it twice.""#, not_asked);

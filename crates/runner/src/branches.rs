@@ -2,15 +2,19 @@
 
 use sommelier_handoff::step::CALLED_OFF;
 use sommelier_handoff::{Branch, Delegation, HandOff, OnFailedBranch, Relay, Step};
+use sommelier_runtime::tool::at_once;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use tracing::{Span, dispatcher};
 
 use crate::runner::Driven;
 use crate::{RunError, Runner, spans};
+
+/// Branches of one reply that go on at the same time. Each may run as many tools at once as a reply may call, and those
+/// of other conversations are there too: threads are not to be had without end.
+const MOST_AT_ONCE: usize = 8;
 
 /// Why a run is called off, once it is.
 pub(crate) type CalledOff<'a> = dyn Fn() -> Option<&'static str> + Sync + 'a;
@@ -36,9 +40,13 @@ impl Runner<'_> {
         // loaded is not asked again.
         let asked = branches.into_iter().map(|branch| {
             let span = branch.done().is_none().then(|| spans::delegate(agent, &branch));
-            (span, branch)
+            // Each lies where the thread that brings it further takes it out.
+            Mutex::new(Some((span, branch)))
         });
-        let driven = at_once(asked.collect(), |(span, branch)| {
+        let asked: Vec<_> = asked.collect();
+        let driven = at_once(&asked, MOST_AT_ONCE, |slot| {
+            let taken = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some((span, branch)) = taken else { return Err(panicked()) };
             // The inner `move` lets the span close while the subscriber is there.
             dispatcher::with_default(&dispatch, move || {
                 let branch = match &span {
@@ -81,28 +89,4 @@ impl Runner<'_> {
 
 fn panicked() -> RunError {
     RunError::Driver("a branch's thread panicked".to_owned())
-}
-
-/// Does `work` on each of `items` at the same time, on scoped threads, and gives what came of each in the order of the
-/// items; `None` where the work panicked. One item needs no thread. Where no thread can be had the work is done here.
-fn at_once<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<Option<R>> {
-    if items.len() == 1 {
-        return items.into_iter().map(|item| Some(work(item))).collect();
-    }
-    // Each item lies where both the thread and, should there be none, this one can take it.
-    let slots: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
-    let do_it = |slot: &Mutex<Option<T>>| {
-        let item = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-        item.map(&work)
-    };
-    let do_it = &do_it;
-    thread::scope(|scope| {
-        let start = |slot| (slot, thread::Builder::new().spawn_scoped(scope, move || do_it(slot)));
-        let started: Vec<_> = slots.iter().map(start).collect();
-        let ended = started.into_iter().map(|(slot, thread)| match thread {
-            Ok(thread) => thread.join().ok().flatten(),
-            Err(_) => do_it(slot),
-        });
-        ended.collect()
-    })
 }

@@ -1,7 +1,7 @@
 //! Running the tools of one reply, each under its span and past the gate.
 
 use sommelier_protocol::ToolUse;
-use sommelier_runtime::tool::{denied, dispatch_one, in_parallel};
+use sommelier_runtime::tool::{denied, dispatch_one, idempotency_key, in_parallel};
 use sommelier_runtime::{Definition, ToolOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::{Span, dispatcher};
@@ -19,7 +19,7 @@ pub fn dispatch_parallel<'a>(
     scope: &str,
     gate: &Gate,
 ) -> Vec<ToolOutput> {
-    let passes = |(place, call)| (place, call, pass(agent, call, gate));
+    let passes = |(place, call)| (place, call, pass(agent, (place, call), scope, gate));
     let calls: Vec<(usize, &ToolUse, Pass)> = calls.into_iter().map(passes).collect();
     run_all(agent, &calls, scope, &Span::current())
 }
@@ -59,15 +59,22 @@ pub(crate) fn run_all(
 
 /// Asks the gate where the tool needs approval. Arguments that do not fit the tool are refused before: nobody
 /// is to approve what could not run.
-pub(crate) fn pass(agent: &Definition, call: &ToolUse, gate: &Gate) -> Pass {
+pub(crate) fn pass(agent: &Definition, (place, call): (usize, &ToolUse), scope: &str, gate: &Gate) -> Pass {
     if !agent.table().needs_approval(call.name()) {
         return Pass::Runs;
     }
     if let Err(output) = agent.table().check(agent.name(), call) {
         return Pass::Answered(output);
     }
-    let approval =
-        Approval { agent: agent.name(), tool: call.name(), input: call.input(), call_id: call.id() };
+    let approval = Approval {
+        agent: agent.name(),
+        tool: call.name(),
+        input: call.input(),
+        call_id: call.id(),
+        // The scope is the run's name, and the message and the model call in it.
+        run: scope.rsplitn(3, '/').last().unwrap_or_default(),
+        idempotency_key: &idempotency_key(scope, place),
+    };
     let decision = catch_unwind(AssertUnwindSafe(|| gate.decide(&approval)));
     // A gate that fails has approved nothing.
     match decision.unwrap_or_else(|_| Decision::Deny { reason: "the gate failed".to_owned() }) {

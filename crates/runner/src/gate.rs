@@ -16,6 +16,11 @@ pub struct Approval<'a> {
     pub input: &'a RawJson,
     /// The id of the call.
     pub call_id: &'a str,
+    /// The run that calls: the conversation's name, or in a branch the branch's path. Two branches may have agents and
+    /// calls of the same names.
+    pub run: &'a str,
+    /// The key under which the effect would happen once.
+    pub idempotency_key: &'a str,
 }
 
 /// What the gate says of one call.

@@ -190,7 +190,9 @@ impl<'m> Runner<'m> {
     fn ask(&self, relay: &Relay, call: CallModel, agent: &Span) -> Step {
         let request = call.request(relay);
         let model = self.models.get(&*request.caller).unwrap_or(&self.model);
-        let span = spans::chat(agent, &request, model);
+        // What a model tells of itself is its adapter's code too.
+        let span = catch_unwind(AssertUnwindSafe(|| spans::chat(agent, &request, model)));
+        let span = span.unwrap_or_else(|_| Span::none());
         // The step waits for its answer, so a panic of the model's adapter costs the call and not the conversation.
         let complete = AssertUnwindSafe(|| span.in_scope(|| model.complete(request)));
         let response = catch_unwind(complete).unwrap_or(Err(ModelError::Panicked));
@@ -203,11 +205,12 @@ impl<'m> Runner<'m> {
         let Some(agent) = calls.agent(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
         };
+        let scope = calls.scope();
         let passes: Vec<_> = calls
             .calls()
             .map(|(place, call)| match calls.is_approved(place) {
                 true => (place, call, Pass::Runs),
-                false => (place, call, dispatch::pass(agent, call, &self.gate)),
+                false => (place, call, dispatch::pass(agent, (place, call), &scope, &self.gate)),
             })
             .collect();
         let asked: Vec<usize> =
@@ -216,7 +219,7 @@ impl<'m> Runner<'m> {
             let waiting = calls.ask(&asked, (self.clock)());
             return waiting.map_err(|_| RunError::Driver("a call could not be asked about".to_owned()));
         }
-        let outputs = dispatch::run_all(agent, &passes, &calls.scope(), span);
+        let outputs = dispatch::run_all(agent, &passes, &scope, span);
         calls.resume(relay, outputs, (self.clock)()).map_err(|misuse| RunError::Driver(misuse.to_string()))
     }
 

@@ -244,11 +244,11 @@ impl Question<'_> {
 
 /// What came of a branch.
 pub(crate) fn record_branch(delegate: &Span, done: &Done) {
-    let result = done.result();
-    delegate.record("status", result.status.as_str());
-    delegate.record("steps_used", u64::from(result.steps_used));
+    let status = done.status();
+    delegate.record("status", status.as_str());
+    delegate.record("steps_used", u64::from(done.run().cost().model_calls));
     delegate.record("end", done.end().as_str());
-    if result.status != DelegateStatus::Done {
+    if status != DelegateStatus::Done {
         delegate.record("error.type", done.end().as_str());
     }
 }

@@ -57,7 +57,13 @@ fn result(
     reason: Option<&str>,
     steps_used: u32,
 ) -> DelegateResult {
-    DelegateResult { status, finding: finding.map(Into::into), reason: reason.map(Into::into), steps_used }
+    DelegateResult {
+        status,
+        finding: finding.map(Into::into),
+        reason: reason.map(Into::into),
+        steps_used,
+        effects: Vec::new(),
+    }
 }
 
 /// A relay whose two delegates have a tool that waits until `meeting` is full, and the threads that came.
@@ -205,7 +211,7 @@ fn fails_meanwhile(then: OnFailedBranch, shipping: Vec<(&'static str, Turn)>) ->
     (report, left)
 }
 
-const DOWN: &str = "failed: the model could not be reached: no route to host";
+const DOWN: &str = "failed: unreachable";
 
 /// C146: a branch that fails takes nothing from the others, which go on to their ends.
 #[test]
@@ -265,7 +271,7 @@ fn a_panic_in_one_branch_costs_that_branch() {
     let relay = desk(agent("billing"), agent("shipping")).build().unwrap();
     let report = ended(runner(&model).run(&relay, "INV-311 and A-7?"));
     assert_eq!((report.end(), model.script.unused()), (&RunEnd::Answered, vec![]));
-    let reason = "failed: the model's adapter panicked; nothing is known of its reply";
+    let reason = "failed: panicked";
     assert_eq!(
         results(&report),
         [

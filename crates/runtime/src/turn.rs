@@ -335,8 +335,16 @@ impl ToolCalls {
         }
     }
 
-    /// Ends the turn before the outputs are known: each call that waits for one is told `why`.
+    /// Ends the turn before the outputs are known: each call that waits for one is told `why`, and that nobody knows
+    /// whether it had an effect.
     pub fn abandon(self, why: &str) -> Turn {
+        closed(self.progress, self.owing, self.plans, why)
+    }
+
+    /// Ends the turn before any of its tools has begun: each call is told `why` it was not run.
+    pub fn leave(mut self, why: &str) -> Turn {
+        let waiting = self.plans.iter_mut().filter(|plan| **plan == Plan::Run);
+        waiting.for_each(|plan| *plan = Plan::Reserve);
         closed(self.progress, self.owing, self.plans, why)
     }
 
@@ -367,12 +375,13 @@ fn answered(mut progress: Box<Progress>, owing: Owing, plans: Vec<Plan>, agent: 
 /// What a call is told that nothing has answered.
 const UNANSWERED: &str = "nothing answered this call";
 
-/// Answers all calls; those without an answer of their own are told `why`.
+/// Answers all calls; those without an answer of their own are told `why`. One whose tool may have run is in doubt.
 fn answer(owing: Owing, plans: Vec<Plan>, why: &str) -> Asking {
     let mut plans = plans.into_iter();
     owing.answer_each(|call| match plans.next() {
         Some(Plan::Answered(output)) => output.into_result(call.id()),
-        _ => tool::not_run(why).into_result(call.id()),
+        Some(Plan::Run) => tool::in_doubt(why).into_result(call.id()),
+        Some(Plan::Reserve) | None => tool::not_run(why).into_result(call.id()),
     })
 }
 

@@ -101,7 +101,7 @@ impl Branch {
 
     /// Whether it has ended with nothing.
     pub fn has_failed(&self) -> bool {
-        self.done().is_some_and(|done| DelegateResult::of(done).status == DelegateStatus::Failed)
+        self.done().is_some_and(|done| done.status() == DelegateStatus::Failed)
     }
 
     /// The branch after `go_on` has brought its step further.
@@ -118,7 +118,32 @@ impl Branch {
 pub struct Joint {
     run: Box<Run>,
     inner: Reserved,
-    paths: Vec<Box<str>>,
+    taken_out: Vec<TakenOut>,
+}
+
+/// What must be true of a branch that comes back.
+#[derive(Clone, Debug, PartialEq)]
+struct TakenOut {
+    path: Box<str>,
+    definition: u64,
+    allowance: u32,
+    left: u32,
+}
+
+impl TakenOut {
+    fn of(branch: &Branch) -> Self {
+        let Run { definition, allowance, left, .. } = *branch.step.run();
+        Self { path: branch.asked.id.clone(), definition, allowance, left }
+    }
+
+    /// Whether this is the branch, gone on. Nobody but the asker speaks in it, and nobody gives it more.
+    fn is(&self, branch: &Branch) -> bool {
+        let run = branch.step.run();
+        branch.asked.id == self.path
+            && run.conversation() == &*self.path
+            && (run.definition, run.allowance, run.messages) == (self.definition, self.allowance, 1)
+            && run.left <= self.left
+    }
 }
 
 impl Delegation {
@@ -139,8 +164,8 @@ impl Delegation {
 
     /// Takes the branches out, so that each can be brought further by a thread or a task of its own.
     pub fn split(self) -> (Joint, Vec<Branch>) {
-        let paths = self.branches.iter().map(|branch| branch.asked.id.clone()).collect();
-        (Joint { run: self.run, inner: self.inner, paths }, self.branches)
+        let taken_out = self.branches.iter().map(TakenOut::of).collect();
+        (Joint { run: self.run, inner: self.inner, taken_out }, self.branches)
     }
 
     /// Goes on with the findings: the asker's model is told them, or takes the handoff that stood beside its questions.
@@ -175,20 +200,32 @@ impl Joint {
     /// Puts the branches back, in whichever order they come.
     ///
     /// # Errors
-    /// [`Unfit`] when they are not those that were taken out.
+    /// [`Unfit`] when they are not those that were taken out, gone on: a branch hears nobody but the one that asked, and is
+    /// not tried again with new model calls.
     pub fn put_back(self, mut branches: Vec<Branch>) -> Result<Delegation, Unfit> {
         branches.sort_by_key(|branch| branch.asked.place);
-        let fits = branches.len() == self.paths.len()
-            && branches.iter().zip(&self.paths).all(|(branch, path)| {
-                branch.asked.id == *path && branch.step.run().conversation() == &**path
-            });
+        let fits = branches.len() == self.taken_out.len()
+            && self.taken_out.iter().zip(&branches).all(|(taken_out, branch)| taken_out.is(branch));
         if !fits {
-            let found = branches.iter().map(|branch| branch.path().to_owned()).collect();
-            let expected = self.paths.iter().map(ToString::to_string).collect();
+            let found = branches.iter().map(found).collect();
+            let expected = self.taken_out.iter().map(|taken_out| taken_out.path.to_string()).collect();
             return Err(Unfit { expected, found, joint: Box::new(self), branches });
         }
         Ok(Delegation { run: self.run, inner: self.inner, branches })
     }
+}
+
+/// A branch as it came back, with what its run says of itself.
+fn found(branch: &Branch) -> String {
+    let run = branch.step.run();
+    format!(
+        "{} (run {}, {} message(s), {} of {} model calls left)",
+        branch.path(),
+        run.conversation(),
+        run.messages,
+        run.left,
+        run.allowance
+    )
 }
 
 /// Branches that are not those of a delegation: the driver's fault. All of it is handed back.
@@ -197,7 +234,7 @@ impl Joint {
 pub struct Unfit {
     /// The paths of the branches that were taken out.
     pub expected: Vec<String>,
-    /// Those of the branches that came.
+    /// The branches that came, each with what its run says of itself.
     pub found: Vec<String>,
     /// The delegation without its branches.
     pub joint: Box<Joint>,
@@ -215,7 +252,8 @@ fn settle(relay: &Relay, run: &mut Run, inner: &mut Reserved, branches: Vec<Bran
     for branch in branches {
         let Asked { id, from, tool, place, call_id, at, package } = branch.asked;
         let Step::Done(done) = branch.step else { continue };
-        let result = DelegateResult::of(&done);
+        let Some(inside) = relay.delegate(from.as_str(), tool.as_str()) else { continue };
+        let result = DelegateResult::of(&done, inside, most);
         #[cfg(test)]
         let place =
             places.next().map_or(place, |other| planted::instead(Bug::FindingsSwapped, place, || other));
@@ -227,7 +265,7 @@ fn settle(relay: &Relay, run: &mut Run, inner: &mut Reserved, branches: Vec<Bran
         let package_bytes = package.bytes();
         let package = Some(package);
         let link = Link { id, from, tool, call_id, at, package, package_bytes, outcome };
-        inner.settle(place, link.told(most));
+        inner.settle(place, link.told());
         run.extra_mut().links.push(link);
     }
 }

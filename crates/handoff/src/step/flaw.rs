@@ -106,7 +106,6 @@ impl Step {
 /// Whether each call that was answered beforehand has the answer that is on record: a delegate's, or a person's.
 fn is_settled(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
     let Some(agent) = relay.agent(run.active.as_str()) else { return false };
-    let most = agent.limits().result_bytes;
     inner.settled(agent).all(|(place, call, output)| {
         if call.name() == ASK_HUMAN {
             return human::settled(run, place, call, agent.limits().input_bytes).as_ref() == Some(output);
@@ -114,7 +113,7 @@ fn is_settled(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
         let id = run.call_id(place);
         let link = run.links().iter().find(|link| *link.id == *id);
         link.is_some_and(|link| {
-            link.tool.as_str() == call.name() && *link.call_id == *call.id() && *output == link.told(most)
+            link.tool.as_str() == call.name() && *link.call_id == *call.id() && *output == link.told()
         })
     })
 }
@@ -176,6 +175,10 @@ impl Delegation {
         if self.branches.is_empty() || !asked.eq(self.branches.iter().map(|branch| branch.asked.place)) {
             return Some("the branches are not those that the calls open".to_owned());
         }
+        let is_open = |link: &Link| self.branches.iter().any(|branch| branch.asked.id == link.id);
+        if self.run.links().iter().any(is_open) {
+            return Some("a delegation that is open is on record as ended".to_owned());
+        }
         let agent = relay.agent(self.run.active.as_str())?;
         self.branches.iter().find_map(|branch| self.flaw_of_branch(relay, agent, branch))
     }
@@ -213,7 +216,8 @@ impl Link {
             return Some("the counts do not add up".to_owned());
         }
         let LinkOutcome::Returned { result, run: done, .. } = &self.outcome else { return None };
-        if self.package.is_none() || *result != DelegateResult::of(done) {
+        let most = relay.agent(self.from.as_str()).map_or(usize::MAX, |agent| agent.limits().result_bytes);
+        if self.package.is_none() || *result != DelegateResult::of(done, &deputy.relay, most) {
             return Some("a finding is not that of its branch".to_owned());
         }
         flaw_of_branch_run(deputy, &self.id, done.run())

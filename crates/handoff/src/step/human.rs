@@ -98,7 +98,7 @@ impl AskHuman {
         let why = "a person decides; this was not done";
         let mut run = self.run;
         let turn = match self.held {
-            Held::Tools(inner) => inner.abandon(why),
+            Held::Tools(inner) => inner.leave(why),
             Held::Reserved(inner) => inner.abandon(why),
         };
         run.set_down(turn);

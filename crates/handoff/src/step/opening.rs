@@ -31,7 +31,7 @@ pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Mi
             Ok((package, allowance)) => branches.push(question.branch(&run, &inner, package, allowance, at)),
             Err((package, refusal)) => {
                 let link = question.link(&run, package, refusal, at);
-                inner.settle(question.place, link.told(limits.result_bytes));
+                inner.settle(question.place, link.told());
                 #[cfg(test)]
                 if planted::is(Bug::RefusedQuestionForgotten) {
                     continue;
@@ -133,7 +133,7 @@ impl Question<'_> {
         let id: Box<str> = branch_id(run, place).into();
         let branch = Run::branch(id.clone(), deputy, allowance, run);
         let words = Words::or_dash(package.to_question(&run.active));
-        let step = activate(&deputy.relay, Box::new(branch), words);
+        let step = activate(&deputy.relay, Box::new(branch), words, at);
         let (from, tool, call_id) = (run.active.clone(), deputy.tool.clone(), call.id().into());
         Branch { asked: Asked { id, from, tool, place, call_id, at, package }, step }
     }

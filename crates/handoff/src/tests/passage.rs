@@ -10,7 +10,9 @@ use super::player::Player;
 use super::scenario::{Block, HandOff, ROOT, Reply, Speech};
 use super::team::{DESK, receivers};
 use super::told::{Told, Words, assert_only_set_down, assert_told, bytes, heard, name, told_of};
-use crate::{CallModel, Done, EntryPolicy, Guard, Hop, HopOutcome, OnRefusal, Refusal, Run, RunEnd, Step};
+use crate::{
+    CallModel, Closing, Done, EntryPolicy, Guard, Hop, HopOutcome, OnRefusal, Refusal, Run, RunEnd, Step,
+};
 
 impl Player<'_> {
     /// `before` has become `after` by this answer. What delegates are asked and have found is not looked at here.
@@ -127,7 +129,7 @@ impl Player<'_> {
         let verdicts = self.ledger.verdicts(self.relay.guards(), &handoffs);
         let refused: Vec<Guard> = verdicts.refused_by.iter().copied().flatten().collect();
         let (kept, hops) = after.run().trail().hops().split_at(earlier.len());
-        assert_eq!(kept, earlier, "what was recorded stays");
+        assert_eq!(without_ends(kept), without_ends(earlier), "what was recorded stays");
         assert_eq!(guards_of(hops), refused, "each handoff is refused by the guard that comes first");
         for hop in hops {
             assert_eq!(hop.package_bytes, hop.package.as_ref().map_or(0, bytes));
@@ -219,9 +221,16 @@ impl Player<'_> {
         }
         self.ledger.hopped(&to);
         let (hop, before) = after.run().trail().hops().split_last().unwrap();
-        assert_eq!(before, handoff.run().trail().hops());
+        assert_eq!(without_ends(before), without_ends(handoff.run().trail().hops()));
+        // The work that the sender got is handed on, if it was not ended before.
+        let got =
+            |hops: &[Hop]| hops.iter().rev().find(|hop| hop.outcome.is_taken() && *hop.to == *from).cloned();
+        if let (Some(was), Some(is)) = (got(handoff.run().trail().hops()), got(before)) {
+            let how = was.end.map_or(Closing::HandedOn, |end| end.how);
+            assert_eq!(is.end.map(|end| end.how), Some(how), "what was handed over is handed on");
+        }
         assert_eq!(
-            Hop { at: handoff.hop().at, ..hop.clone() },
+            Hop { at: handoff.hop().at, end: None, ..hop.clone() },
             *handoff.hop(),
             "the record is what was shown"
         );
@@ -292,4 +301,9 @@ impl Player<'_> {
     pub(super) fn values(&self, step: &Step, agent: &str) -> Value {
         serde_json::to_value(self.messages(step, agent)).unwrap()
     }
+}
+
+/// Hops as they were taken, whatever came of them later.
+pub(super) fn without_ends(hops: &[Hop]) -> Vec<Hop> {
+    hops.iter().map(|hop| Hop { end: None, ..hop.clone() }).collect()
 }

@@ -232,7 +232,7 @@ impl Question {
             Self::WithContext(n) => format!(r#"{{"context":{{"n":{n}}},"question":"what of {n}?"}}"#),
             Self::Missing => r#"{"context":{}}"#.to_owned(),
             Self::Blank => r#"{"question":" "}"#.to_owned(),
-            Self::Long => format!(r#"{{"question":"{}"}}"#, "x".repeat(501)),
+            Self::Long => format!(r#"{{"question":"{}"}}"#, "x".repeat(4097)),
             Self::Message => format!(r#"{{"question":"what?","context":{{"messages":[{message}]}}}}"#),
             Self::QuotedMessage => {
                 format!(r#"{{"question":{}}}"#, RawJson::string(&format!("[{message}]")))

@@ -84,8 +84,8 @@ pub(super) fn result_of(done: &Done, steps_used: u32) -> DelegateResult {
         },
         _ => (DelegateStatus::Failed, None),
     };
-    let reason = (status != DelegateStatus::Done).then(|| done.end().to_string().into());
-    DelegateResult { status, finding: finding.map(Into::into), reason, steps_used }
+    let reason = (status != DelegateStatus::Done).then(|| done.end().told().into());
+    DelegateResult { status, finding: finding.map(Into::into), reason, steps_used, effects: Vec::new() }
 }
 
 /// The messages of a turn after it has heard `words`: the one message, or the earlier ones with the words

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::coverage::Coverage;
 use super::driver::{Answer, CALLED_OFF, find};
 use super::ledger::Ledger;
+use super::passage::without_ends;
 use super::player::Player;
 use super::scenario::{ROOT, Reply, Scenario, Switch};
 use super::team::DESK;
@@ -164,7 +165,10 @@ impl<'a> Tree<'a> {
         let player = self.players.get_mut(path).unwrap();
         let after = Step::Done(done.clone());
         assert_eq!(done.end(), &RunEnd::Cancelled { reason: CALLED_OFF.into() });
-        assert_eq!(before.run().trail(), done.run().trail(), "no handoff is ruled on any more");
+        let hops = |run: &Run| without_ends(run.trail().hops());
+        assert_eq!(hops(before.run()), hops(done.run()), "no handoff is ruled on any more");
+        let newest = done.run().trail().taken().filter(|hop| *hop.to == *done.run().active().as_str()).last();
+        assert!(newest.is_none_or(|hop| hop.end.is_some()), "what was handed over ends with the run");
         assert_only_set_down(before.run(), &after);
         if let Step::Delegate(_) | Step::HandOff(_) = before {
             let handoffs = player.handoffs.iter().map(|(place, _)| {

@@ -1,6 +1,8 @@
 //! Running the calls of one reply.
 
 use sommelier_protocol::ToolUse;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::{CallContext, ToolOutput};
@@ -48,36 +50,51 @@ pub fn dispatch_parallel<'a>(
 
 /// Runs the call at `place` of its reply.
 pub fn dispatch_one(agent: &Definition, place: usize, call: &ToolUse, scope: &str) -> ToolOutput {
-    let idempotency_key = derived_id(scope, &[u32::try_from(place).unwrap_or(u32::MAX)]);
+    let idempotency_key = idempotency_key(scope, place);
     let context = CallContext { agent: agent.name(), call_id: call.id(), idempotency_key: &idempotency_key };
     agent.table().run(call, &context).at_most(agent.limits().result_bytes)
 }
 
-/// Does `work` on each of `items` at the same time, on scoped threads, and gives the outputs in the order
-/// of the items. One item needs no thread. Where no thread can be had the work is done here. Work that
-/// panics gives an error output, whichever thread it is on.
+/// The key under which the effect of the call at `place` of its reply happens once, however often it is made.
+pub fn idempotency_key(scope: &str, place: usize) -> String {
+    derived_id(scope, &[u32::try_from(place).unwrap_or(u32::MAX)])
+}
+
+/// Does `work` on each of `items` at the same time, and gives the outputs in the order of the items. Work that panics
+/// gives an error output.
 pub fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> ToolOutput + Sync) -> Vec<ToolOutput> {
+    let outputs = at_once(items, MOST_AT_ONCE, work).into_iter();
+    outputs.map(|output| output.unwrap_or_else(|| super::output::panicked("dispatch"))).collect()
+}
+
+/// Tools of one reply that run at the same time.
+pub const MOST_AT_ONCE: usize = 32;
+
+/// Does `work` on each of `items` at the same time, on scoped threads, `most` at once, and gives what came of each in the
+/// order of the items, whichever ends first; `None` where the work panicked. One item needs no thread, and where no
+/// thread can be had the work is done here.
+pub fn at_once<T: Sync, R: Send>(items: &[T], most: usize, work: impl Fn(&T) -> R + Sync) -> Vec<Option<R>> {
     // What the work shares is its own to guard after a panic, as on any other thread.
-    let work = |item| {
-        let run = std::panic::AssertUnwindSafe(|| work(item));
-        std::panic::catch_unwind(run).unwrap_or_else(|_| super::output::panicked("dispatch"))
-    };
+    let work = |item| catch_unwind(AssertUnwindSafe(|| work(item))).ok();
     if let [item] = items {
         return vec![work(item)];
     }
-    let work = &work;
-    thread::scope(|scope| {
-        let threads: Vec<_> = items
-            .iter()
-            .map(|item| (item, thread::Builder::new().spawn_scoped(scope, move || work(item))))
-            .collect();
-        threads
-            .into_iter()
-            .map(|(item, started)| match started.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(output)) => output,
-                Ok(Err(_)) => super::output::panicked("dispatch"),
-                Err(_) => work(item),
-            })
-            .collect()
-    })
+    let next = AtomicUsize::new(0);
+    // Each thread takes the next item that nobody has taken, until none is left.
+    let take = || {
+        let places = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let taken = places.map_while(|place| Some((place, items.get(place)?)));
+        taken.map(|(place, item)| (place, work(item))).collect::<Vec<_>>()
+    };
+    let take = &take;
+    let mut done: Vec<(usize, Option<R>)> = thread::scope(|scope| {
+        let start = |_| thread::Builder::new().spawn_scoped(scope, take);
+        let started: Vec<_> = (0..items.len().min(most.max(1))).map(start).collect();
+        // Whatever the threads have left, should there be too few of them, is done here.
+        let here = if started.iter().any(Result::is_err) { take() } else { Vec::new() };
+        let there = started.into_iter().flatten().filter_map(|thread| thread.join().ok()).flatten();
+        there.chain(here).collect()
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, output)| output).collect()
 }

@@ -7,9 +7,11 @@ mod output;
 #[doc(hidden)]
 pub use args::support as tool_args_support;
 pub use args::{ArgType, ToolArgs};
-pub use dispatch::{dispatch, dispatch_one, dispatch_parallel, in_parallel};
-pub use output::{Failure, ToolFailure, ToolOutput, denied, shortened};
-pub(crate) use output::{arguments_too_large, not_run, too_many_calls, unknown_tool};
+pub use dispatch::{
+    MOST_AT_ONCE, at_once, dispatch, dispatch_one, dispatch_parallel, idempotency_key, in_parallel,
+};
+pub use output::{Failure, ToolFailure, ToolOutput, denied, is_in_doubt, shortened};
+pub(crate) use output::{arguments_too_large, in_doubt, not_run, too_many_calls, unknown_tool};
 
 use serde::Serialize;
 use sommelier_protocol::{IllegalName, RawJson, ToolDefinition, ToolName, ToolUse};

@@ -170,6 +170,17 @@ pub fn denied(tool: &str, reason: &str) -> ToolOutput {
     ToolOutput::failed(&Denied { error: "approval_denied", tool, reason, effect })
 }
 
+/// What a model is told of a call that was called off while it ran: whether it had an effect is not known.
+pub(crate) fn in_doubt(detail: &str) -> ToolOutput {
+    ToolOutput::failed(&NotRun { error: "in_doubt", detail })
+}
+
+/// Whether a call that was answered with this error may have had an effect all the same: it was called off while it ran,
+/// or its tool failed inside.
+pub fn is_in_doubt(error: &str) -> bool {
+    [r#"{"error":"in_doubt""#, r#"{"error":"panic""#].iter().any(|code| error.starts_with(code))
+}
+
 pub(crate) fn not_run(detail: &str) -> ToolOutput {
     ToolOutput::failed(&NotRun { error: "not_run", detail })
 }
