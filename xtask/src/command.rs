@@ -38,8 +38,8 @@ impl Command {
                 "run a lesson (05 is the whole handoff); without a number, list them",
             ),
             Self::Ask => (
-                "ask \"TEXT\" [--json] [--trace …] [--approve] [--now …]",
-                "put a request of your own to the agents",
+                "ask \"TEXT\" [--json] [--trace …] [--answer …] [--approve] [--deny] [--now …]",
+                "put a request of your own to the agents; status 3 when it waits for an answer",
             ),
             Self::Ci => ("ci", "all checks: format, lints, every test, docs, lessons, tidy"),
             Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),

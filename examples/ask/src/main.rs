@@ -1,56 +1,67 @@
 //! Asks the house a question of one's own. Run it with `cargo xtask ask "Quote Focus pro for 3 hours"`.
 //!
 //! The same agents, guards and tools as in lesson 05; the decisions are made by `offline-rules`, which needs no
-//! network. Exit status: 0 answered, 1 ended otherwise, 2 wrong use.
+//! network. A tool that needs approval waits for a person. Exit status: 0 answered, 1 ended otherwise, 2 wrong use,
+//! 3 waiting.
 
-use examples_kit::{Flags, Misuse, RunRow, Trace, Verdict, install, print};
+mod answers;
+mod waiting;
+
+use examples_kit::{Flags, Misuse, RunRow, Trace, Verdict, install, print, printable};
 use reservo::{OfflineRules, demo, entry, specialists};
 use serde::Serialize;
 use sommelier_handoff::RunEnd;
-use sommelier_runner::{Gate, Outcome, Report, Runner};
+use sommelier_runner::{Outcome, Report, Runner};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use waiting::WaitingRow;
 
 const HELP: &str = "\
 Asks the house a question of your own.
 
   cargo xtask ask \"TEXT\" [FLAGS]
 
-  --json          one JSON document on stdout
-  --trace HOW     spans to stderr: tree, json or off (default)
-  --approve       approve booking and cancelling, which are denied otherwise
-  --now TIME      what the house's clock shows, such as 2026-11-30T10:00";
+  --json               one JSON document on stdout
+  --trace HOW          spans to stderr: tree, json or off (default)
+  --answer ID=WHAT     answer a question that the run waits for: approve, reject or \"reject:WHY\"; may be repeated
+  --approve            approve all booking and cancelling; without it the run waits for an answer
+  --deny               deny all booking and cancelling
+  --conversation NAME  the name that the ids of questions begin with (default: ask)
+  --now TIME           what the house's clock shows, such as 2026-11-30T10:00
+
+Exit status: 0 answered, 1 ended otherwise, 2 wrong use, 3 waiting for an answer";
+
+const FLAGS: [&str; 7] = ["json", "trace", "answer", "approve", "deny", "conversation", "now"];
 
 fn main() -> ExitCode {
-    let flags = Flags::parse(std::env::args_os().skip(1), &["json", "trace", "approve", "now"]);
-    let answered = flags.map_err(Box::from).and_then(|flags| {
+    let flags = Flags::parse(std::env::args_os().skip(1), &FLAGS);
+    let came = flags.map_err(Box::from).and_then(|flags| {
         if flags.help {
             print(HELP)?;
-            return Ok(true);
+            return Ok(0);
         }
         ask(&flags)
     });
-    if let Err(error) = &answered {
-        // Standard error may be gone too; the status tells.
-        let _ = writeln!(io::stderr(), "ask: {error}");
+    // Standard error may be gone too; the status tells.
+    if let Err(error) = &came {
+        let _ = writeln!(io::stderr(), "ask: {}", printable(&error.to_string()));
     }
-    ExitCode::from(status(&answered))
+    ExitCode::from(status(&came))
 }
 
-/// The exit status of a text that was answered, of a run that ended otherwise or could not be told, of wrong use.
-fn status(answered: &Result<bool, Box<dyn Error>>) -> u8 {
-    match answered {
-        Ok(true) => 0,
-        Ok(false) => 1,
+/// The exit status of a text that was asked, of a run that could not be told, of wrong use.
+fn status(came: &Result<u8, Box<dyn Error>>) -> u8 {
+    match came {
+        Ok(status) => *status,
         Err(error) if error.is::<io::Error>() => 1,
         Err(_) => 2,
     }
 }
 
-/// Asks, prints, and tells whether there was an answer.
-fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
+/// Asks, prints, and gives the exit status.
+fn ask(flags: &Flags) -> Result<u8, Box<dyn Error>> {
     let [text] = flags.words.as_slice() else {
         let found = flags.words.len();
         return Err(Misuse::new(format!("one text is wanted, found {found}; put it in quotes")).into());
@@ -62,27 +73,35 @@ fn ask(flags: &Flags) -> Result<bool, Box<dyn Error>> {
         })?;
     }
     let relay = specialists::relay(&Arc::new(house), entry(text)).build()?;
-    let gate = if flags.approve {
-        Gate::approve_all()
-    } else {
-        Gate::deny_all("ask approves nothing without --approve")
-    };
     let metrics = install(flags.trace);
-    let Outcome::Ended(report) = Runner::new(OfflineRules).gate(gate).run(&relay, text)? else {
-        return Err("the run waits for somebody, and nobody can answer here".into());
+    // Keys under which the house books once begin with this name, so each conversation needs its own. A fixed one does
+    // no harm here: the house is new in each process and has one conversation, so no two calls share a booking.
+    let runner =
+        Runner::new(OfflineRules).gate(answers::gate(flags)?).conversation(answers::conversation(flags)?);
+    let outcome = answers::settle(&runner, &relay, runner.run(&relay, text)?, &flags.answers)?;
+    let (row, told, status) = match &outcome {
+        Outcome::Ended(report) => {
+            let (run, pattern) = (RunRow::of(report, OfflineRules::NAME), Verdict::of(text, report));
+            let told = told(report, &pattern);
+            let row = Row { run, pattern: Some(pattern), waiting: Vec::new() };
+            (row, told, u8::from(!is_answered(report.end())))
+        }
+        Outcome::Waiting(parked) => {
+            let run = RunRow::so_far(parked.step().run(), OfflineRules::NAME);
+            (Row { run, pattern: None, waiting: WaitingRow::all(parked) }, waiting::told(parked), 3)
+        }
+        _ => return Err("the run came to something that ask does not know".into()),
     };
-    let pattern = Verdict::of(text, &report);
     if flags.json {
-        let row = Row { run: RunRow::of(&report, OfflineRules::NAME), pattern };
         print(&serde_json::to_string_pretty(&row)?)?;
     } else {
-        print(&told(&report, &pattern))?;
+        print(&told)?;
         if flags.trace == Trace::Tree {
-            // The answer has been given; who watches the trace may be gone.
+            // What there is to say has been said; who watches the trace may be gone.
             let _ = writeln!(io::stderr(), "\n{}", metrics.report());
         }
     }
-    Ok(is_answered(report.end()))
+    Ok(status)
 }
 
 fn is_answered(end: &RunEnd) -> bool {
@@ -94,7 +113,11 @@ fn is_answered(end: &RunEnd) -> bool {
 struct Row {
     #[serde(flatten)]
     run: RunRow,
-    pattern: Verdict,
+    /// Left out while the run waits: what it meets is not known yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<Verdict>,
+    /// What it waits for; empty when it has ended.
+    waiting: Vec<WaitingRow>,
 }
 
 fn told(report: &Report, pattern: &Verdict) -> String {
@@ -118,7 +141,7 @@ mod tests {
     fn a_run_that_ends_otherwise_has_status_1() {
         let ends =
             [RunEnd::Answered, RunEnd::Unresolved, RunEnd::TurnLimit { max_steps: 8 }, RunEnd::ModelRefused];
-        assert_eq!(ends.map(|end| status(&Ok(is_answered(&end)))), [0, 1, 1, 1]);
+        assert_eq!(ends.map(|end| status(&Ok(u8::from(!is_answered(&end))))), [0, 1, 1, 1]);
         assert_eq!(status(&Err(Misuse::new("odd").into())), 2);
         assert_eq!(status(&Err(io::Error::other("the disk is full").into())), 1);
     }

@@ -142,9 +142,9 @@ fn a_trace_as_a_tree_leaves_stdout_as_it_is() {
 #[test]
 fn nothing_is_booked_without_approval() {
     let text = "Book Studio basic for 2 hours tomorrow at 14, for Ada";
-    let denied = ask([text]);
-    assert_eq!(denied.status.code(), Some(0));
-    assert!(stdout(&denied).contains("Nothing was booked") && stdout(&denied).contains("--approve"));
+    let waiting = ask([text]);
+    assert_eq!(waiting.status.code(), Some(3));
+    assert!(!stdout(&waiting).contains("Booked") && !stdout(&waiting).contains("RSV-"), "{waiting:?}");
     let approved = ask([text, "--approve"]);
     assert!(stdout(&approved).contains("RSV-0006"));
 }
@@ -168,6 +168,10 @@ fn wrong_use_has_status_2() {
     misused(["Quote Focus pro 3h", "--trace", "loud"], "\"loud\"");
     misused(["Quote Focus pro 3h", "--trace"], "--trace");
     misused(["Quote Focus pro 3h", "--fee", "3"], "--fee is no flag here");
+    misused(["Quote Focus pro 3h", "--approve", "--deny"], "one is possible");
+    for name in ["", "a b", "a=b", "a/b", "ü", "\u{1b}"] {
+        misused(["Quote Focus pro 3h", "--conversation", name], "is no name here");
+    }
 }
 
 #[cfg(unix)]
@@ -183,7 +187,11 @@ fn an_argument_that_is_no_text_has_status_2() {
 fn help_is_no_misuse() {
     let output = ask(["--help"]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(stdout(&output).contains("--approve"));
+    for flag in
+        ["--json", "--trace", "--answer", "--approve", "--deny", "--conversation", "--now", "3 waiting"]
+    {
+        assert!(stdout(&output).contains(flag), "{flag}");
+    }
 }
 
 #[test]

@@ -18,6 +18,12 @@ pub struct Flags {
     pub trace: Trace,
     /// Approve the tools that need it.
     pub approve: bool,
+    /// Deny the tools that need approval.
+    pub deny: bool,
+    /// What a person says to questions, each as it was written.
+    pub answers: Vec<String>,
+    /// The conversation's name.
+    pub conversation: Option<String>,
     /// What the house's clock shows, such as `2026-11-30T10:00`.
     pub now: Option<String>,
     /// The program's own flags, each with its value as it was written.
@@ -67,6 +73,9 @@ impl Flags {
                 }
                 Long("json") => flags.json = true,
                 Long("approve") => flags.approve = true,
+                Long("deny") => flags.deny = true,
+                Long("answer") => flags.answers.push(value(&mut parser, "--answer")?),
+                Long("conversation") => flags.conversation = Some(value(&mut parser, "--conversation")?),
                 Long("trace") => flags.trace = value(&mut parser, "--trace")?,
                 Long("now") => flags.now = Some(value(&mut parser, "--now")?),
                 Long(name) => {

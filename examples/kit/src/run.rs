@@ -15,7 +15,7 @@ pub struct RunRow {
     pub answer: String,
     /// The agent that had the turn last.
     pub last_agent: String,
-    /// How the run ended, in a word.
+    /// How the run ended, in a word; `waiting` when it has not.
     pub end: &'static str,
     /// Who decided: a label such as `concept (claude-sonnet-5)`.
     pub model: String,
@@ -95,17 +95,25 @@ pub struct RefusalRow {
 impl RunRow {
     /// The row of a run whose decisions `model` made.
     pub fn of(report: &Report, model: &str) -> Self {
-        let hops = report.done().run().trail().hops();
         Self {
             answer: report.answer().to_owned(),
-            last_agent: report.last_agent().to_owned(),
             end: report.end().as_str(),
+            ..Self::so_far(report.done().run(), model)
+        }
+    }
+
+    /// The row of a run that waits for a person: what there is of it so far. Branches that are open are not counted.
+    pub fn so_far(run: &Run, model: &str) -> Self {
+        Self {
+            answer: String::new(),
+            last_agent: run.active().to_string(),
+            end: "waiting",
             model: model.to_owned(),
-            hops: report.hops().map(HopRow::of).collect(),
-            model_calls: report.model_calls(),
-            tool_calls: report.tool_calls(),
-            refusals: hops.iter().filter_map(RefusalRow::of).collect(),
-            links: LinkRow::all(report.done().run()),
+            hops: run.trail().taken().map(HopRow::of).collect(),
+            model_calls: run.cost().model_calls,
+            tool_calls: run.tool_calls_over_tree(),
+            refusals: run.trail().hops().iter().filter_map(RefusalRow::of).collect(),
+            links: LinkRow::all(run),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use reservo::{OfflineRules, demo, entry, specialists};
 use serde::Deserialize;
-use sommelier_runner::{Gate, Outcome, Report, Runner};
+use sommelier_handoff::Asks;
+use sommelier_runner::{Gate, Outcome, Parked, Runner};
 use std::sync::Arc;
 
 /// One line of a table.
@@ -10,7 +11,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
     pub(crate) text: String,
-    /// As on the command line; `--approve` and `--now TIME` are known here.
+    /// As on the command line; `--approve`, `--deny` and `--now TIME` are known here.
     #[serde(default)]
     pub(crate) flags: Vec<String>,
     pub(crate) expect: Expected,
@@ -35,6 +36,10 @@ pub(crate) struct Expected {
     pub(crate) last_agent: Option<String>,
     #[serde(default)]
     pub(crate) hops: Option<Hops>,
+    /// The tools that a person is asked about.
+    #[serde(default)]
+    pub(crate) waits_for: Vec<String>,
+    /// `waiting` for a run that has not ended.
     pub(crate) end: String,
 }
 
@@ -48,28 +53,31 @@ pub(crate) enum Hops {
 
 impl Case {
     /// Runs the text at the demo house, as `ask` does.
-    pub(crate) fn run(&self) -> Report {
+    pub(crate) fn run(&self) -> Outcome {
         let mut house = demo();
         if let Some(at) = self.flags.iter().position(|flag| flag == "--now") {
             house.now = self.flags[at + 1].parse().unwrap();
         }
         let relay = specialists::relay(&Arc::new(house), entry(&self.text)).build().unwrap();
-        let gate = if self.flags.iter().any(|flag| flag == "--approve") {
-            Gate::approve_all()
-        } else {
-            Gate::deny_all("ask approves nothing without --approve")
+        let has = |wanted: &str| self.flags.iter().any(|flag| flag == wanted);
+        let gate = match (has("--approve"), has("--deny")) {
+            (true, _) => Gate::approve_all(),
+            (_, true) => Gate::deny_all("--deny denies it, --approve would not"),
+            _ => Gate::ask_all(),
         };
-        let runner = Runner::new(OfflineRules).gate(gate).conversation("test");
-        let Outcome::Ended(report) = runner.run(&relay, &self.text).unwrap() else {
-            panic!("{:?} did not end", self.text)
-        };
-        report
+        Runner::new(OfflineRules).gate(gate).conversation("test").run(&relay, &self.text).unwrap()
     }
 
     /// What of the run is not as expected; empty when all is.
     pub(crate) fn failures(&self) -> Vec<String> {
-        let report = self.run();
-        let answer = report.answer();
+        let outcome = self.run();
+        let (answer, run, end, waits_for) = match &outcome {
+            Outcome::Ended(report) => {
+                (report.answer(), report.done().run(), report.end().as_str(), Vec::new())
+            }
+            Outcome::Waiting(parked) => ("", parked.step().run(), "waiting", tools(parked)),
+            other => panic!("{:?} came to {other:?}", self.text),
+        };
         let (folded, expect) = (answer.to_lowercase(), &self.expect);
         let mut wrong = Vec::new();
         if let Some(whole) = expect.answer.as_deref().filter(|whole| *whole != answer) {
@@ -81,10 +89,10 @@ impl Case {
         for part in expect.answer_lacks.iter().filter(|part| folded.contains(&part.to_lowercase())) {
             wrong.push(format!("has {part:?}"));
         }
-        if let Some(agent) = expect.last_agent.as_deref().filter(|agent| *agent != report.last_agent()) {
-            wrong.push(format!("last agent is {}, not {agent}", report.last_agent()));
+        if let Some(agent) = expect.last_agent.as_deref().filter(|agent| *agent != run.active().as_str()) {
+            wrong.push(format!("last agent is {}, not {agent}", run.active()));
         }
-        let hops: Vec<String> = report.hops().map(|hop| format!("{}→{}", hop.from, hop.to)).collect();
+        let hops: Vec<String> = run.trail().taken().map(|hop| format!("{}→{}", hop.from, hop.to)).collect();
         match &expect.hops {
             Some(Hops::Count(count)) if *count != hops.len() => {
                 wrong.push(format!("hops are {hops:?}, not {count}"));
@@ -92,8 +100,11 @@ impl Case {
             Some(Hops::Each(each)) if *each != hops => wrong.push(format!("hops are {hops:?}, not {each:?}")),
             _ => {}
         }
-        if expect.end != report.end().as_str() {
-            wrong.push(format!("end is {}, not {}", report.end().as_str(), expect.end));
+        if expect.end != end {
+            wrong.push(format!("end is {end}, not {}", expect.end));
+        }
+        if expect.waits_for != waits_for {
+            wrong.push(format!("waits for {waits_for:?}, not {:?}", expect.waits_for));
         }
         if !wrong.is_empty() {
             wrong.push(format!("the answer: {answer:?}"));
@@ -101,6 +112,15 @@ impl Case {
         }
         wrong
     }
+}
+
+/// The tools that a run asks a person about.
+fn tools(parked: &Parked) -> Vec<String> {
+    let asked = parked.questions().into_iter().map(|(_, question)| match &question.asks {
+        Asks::Tool { tool, .. } => tool.to_string(),
+        other => other.as_str().to_owned(),
+    });
+    asked.collect()
 }
 
 /// The lines of a table.

@@ -1,0 +1,171 @@
+//! Who decides on what needs approval, and what a person says to the questions of a run, by the flags.
+
+use examples_kit::{Flags, Misuse};
+use sommelier_handoff::{Answer, Rejected, Relay};
+use sommelier_runner::{Gate, Outcome, Parked, RunError, Runner};
+use std::error::Error;
+use std::fmt;
+
+/// Who decides on tools that need approval: a person, unless a flag does.
+pub(crate) fn gate(flags: &Flags) -> Result<Gate, Misuse> {
+    match (flags.approve, flags.deny) {
+        (true, true) => Err(Misuse::new("--approve and --deny were both given; one is possible")),
+        (true, false) => Ok(Gate::approve_all()),
+        (false, true) => Ok(Gate::deny_all("--deny denies it, --approve would not")),
+        (false, false) => Ok(Gate::ask_all()),
+    }
+}
+
+/// The conversation's name. Ids are made of it, and people type them.
+pub(crate) fn conversation(flags: &Flags) -> Result<&str, Misuse> {
+    let name = flags.conversation.as_deref().unwrap_or("ask");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+        let wanted = "1 to 64 letters of ASCII, digits, `-`, `_` and `.` are possible";
+        return Err(Misuse::new(format!("--conversation {name:?} is no name here; {wanted}")));
+    }
+    Ok(name)
+}
+
+/// Answers the questions of a run, one answer after another, until none is left. An answer is kept until its question is
+/// asked, which may be after another was answered. Ids are derived from the conversation, so they are the same where the
+/// text and the clock are: an answer belongs to the text that it was seen with.
+///
+/// A wrong answer may come to light after a right one was taken. What that did is in the house of this process, and is
+/// gone with it.
+///
+/// # Errors
+/// [`Wrong`] when an answer cannot be taken.
+pub(crate) fn settle(
+    runner: &Runner<'_>,
+    relay: &Relay,
+    mut outcome: Outcome,
+    written: &[String],
+) -> Result<Outcome, Box<dyn Error>> {
+    let mut left = read_all(written, &Open::of(&outcome))?;
+    while !left.is_empty() {
+        let Outcome::Waiting(parked) = outcome else {
+            return Err(Wrong::NotAsked { id: left.swap_remove(0).id }.into());
+        };
+        let questions = parked.questions();
+        let is_open = |given: &Given| questions.iter().any(|(_, question)| *question.id == *given.id);
+        let given = left.remove(left.iter().position(is_open).unwrap_or_default());
+        outcome = runner.answer(relay, parked, &given.id, given.answer).map_err(wrong)?;
+    }
+    Ok(outcome)
+}
+
+fn wrong(error: RunError) -> Box<dyn Error> {
+    match error {
+        RunError::Rejected { why, parked } => Wrong::Rejected { why, open: Open::in_run(&parked) }.into(),
+        other => other.into(),
+    }
+}
+
+/// One answer, and to which question.
+#[derive(Debug, PartialEq, Eq)]
+struct Given {
+    id: String,
+    answer: Answer,
+}
+
+/// All answers, before the first is taken.
+fn read_all(written: &[String], open: &Open) -> Result<Vec<Given>, Wrong> {
+    let mut read: Vec<Given> = Vec::new();
+    for written in written {
+        let Some(given) = Given::read(written) else {
+            return Err(Wrong::Unreadable { written: written.clone(), open: open.clone() });
+        };
+        if read.iter().any(|earlier| earlier.id == given.id) {
+            return Err(Wrong::Twice { id: given.id, open: open.clone() });
+        }
+        read.push(given);
+    }
+    Ok(read)
+}
+
+impl Given {
+    /// Reads `ID=approve`, `ID=reject` or `ID=reject:WHY`. No id has a `=`, since no name of a conversation has one here.
+    fn read(written: &str) -> Option<Self> {
+        let (id, said) = written.split_once('=')?;
+        let (word, why) = said.split_once(':').map_or((said, None), |(word, why)| (word, Some(why.trim())));
+        let answer = match (word, why) {
+            ("approve", None) => Answer::Approve,
+            ("reject", None) => Answer::Reject { reason: "a person said no".into() },
+            ("reject", Some(why)) if !why.is_empty() => Answer::Reject { reason: why.into() },
+            _ => return None,
+        };
+        Some(Self { id: id.to_owned(), answer })
+    }
+}
+
+/// The questions that are open, each with the answers that it can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Open(Vec<(String, &'static [&'static str])>);
+
+impl Open {
+    fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Waiting(parked) => Self::in_run(parked),
+            _ => Self(Vec::new()),
+        }
+    }
+
+    fn in_run(parked: &Parked) -> Self {
+        let open = parked.questions().into_iter();
+        Self(open.map(|(_, question)| (question.id.to_string(), question.asks.choices())).collect())
+    }
+}
+
+impl fmt::Display for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("no question is open");
+        }
+        let open: Vec<String> =
+            self.0.iter().map(|(id, choices)| format!("{id} ({})", choices.join(", "))).collect();
+        write!(f, "open: {}", open.join(", "))
+    }
+}
+
+/// An answer that cannot be taken: the fault of whoever gave it.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Wrong {
+    #[error(
+        "--answer {written:?} is no answer: one is written ID=approve, ID=reject or ID=reject:WHY; {open}"
+    )]
+    Unreadable { written: String, open: Open },
+    #[error("{id:?} is answered twice, and one answer is possible; {open}")]
+    Twice { id: String, open: Open },
+    #[error("{}; {open}", without_list(why))]
+    Rejected { why: Rejected, open: Open },
+    #[error("{id:?} was not asked, and the run has ended: leave its --answer out")]
+    NotAsked { id: String },
+}
+
+/// Why, without the list of open questions, which stands behind it with what each can be answered.
+fn without_list(why: &Rejected) -> String {
+    match why {
+        Rejected::Unknown { id, .. } => format!("no question {id:?} is open"),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_an_id_and_a_word_and_a_rejection_may_have_a_reason() {
+        let read = |written| Given::read(written).map(|given| (given.id, given.answer));
+        let rejected = |reason: &str| Answer::Reject { reason: reason.into() };
+        assert_eq!(read("ask/1/1/0=approve"), Some(("ask/1/1/0".to_owned(), Answer::Approve)));
+        assert_eq!(read("a=reject"), Some(("a".to_owned(), rejected("a person said no"))));
+        assert_eq!(read("a=reject: 2 = 1: too small"), Some(("a".to_owned(), rejected("2 = 1: too small"))));
+        for written in
+            ["", "a", "approve", "a=", "a=yes", "a=APPROVE", "a=approve:yes", "a=reject:", "a=reject: "]
+        {
+            assert_eq!(read(written), None, "{written:?}");
+        }
+    }
+}
