@@ -154,6 +154,77 @@ fn without_list(why: &Rejected) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reservo::{demo, specialists};
+    use sommelier_handoff::{Agent, Delegate};
+    use sommelier_runner::runtime::{ScriptedModel, script};
+    use std::sync::Arc;
+
+    const CANCEL_1: &str = r#"{"booking_id":"RSV-0001"}"#;
+    const CANCEL_2: &str = r#"{"booking_id":"RSV-0002"}"#;
+
+    /// A supervisor that asks the booking agent, which cancels two bookings in one reply.
+    fn team() -> (Relay, Runner<'static>) {
+        let booking = specialists::specialist("booking_agent").unwrap();
+        let relay = Relay::builder()
+            .agent(Agent::new("supervisor", ""))
+            .delegate("supervisor", Delegate::new("ask_booking", booking.agent(&Arc::new(demo()))))
+            .entry("supervisor");
+        let model = ScriptedModel::new()
+            .turn("supervisor", |_| script::call("tu_1", "ask_booking", r#"{"question":"Cancel both?"}"#))
+            .turn("booking_agent", |_| {
+                script::calls([("tu_1", "cancel", CANCEL_1), ("tu_2", "cancel", CANCEL_2)])
+            })
+            .turn("booking_agent", |_| script::say("Cancelled."))
+            .turn("supervisor", |_| script::say("Done."));
+        (relay.build().unwrap(), Runner::new(model).gate(Gate::ask_all()).conversation("c"))
+    }
+
+    fn open_after(written: &[&str]) -> Result<Outcome, String> {
+        let (relay, runner) = team();
+        let written: Vec<String> = written.iter().map(ToString::to_string).collect();
+        let outcome = runner.run(&relay, "Cancel both.").unwrap();
+        settle(&runner, &relay, outcome, &written).map_err(|error| error.to_string())
+    }
+
+    fn waiting(outcome: Outcome) -> Parked {
+        match outcome {
+            Outcome::Waiting(parked) => parked,
+            other => panic!("it does not wait: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn questions_of_one_reply_in_a_branch_are_told_with_its_path_and_answered_in_any_order() {
+        let both = waiting(open_after(&[]).unwrap());
+        let told = crate::waiting::told(&both);
+        let place = "  asked by   booking_agent, in c/1/1/0\n  may run    cancel";
+        for expected in [
+            "The run waits for 2 answers. Nothing that is asked has been done.".to_owned(),
+            format!("\n\nc/1/1/0/1/1/0\n{place} {CANCEL_1}\n  handoffs   none"),
+            format!("\n\nc/1/1/0/1/1/1\n{place} {CANCEL_2}\n  handoffs   none"),
+        ] {
+            assert!(told.contains(&expected), "{told}");
+        }
+
+        let one = waiting(open_after(&["c/1/1/0/1/1/1=approve"]).unwrap());
+        assert_eq!(
+            one.questions().iter().map(|(_, question)| &*question.id).collect::<Vec<_>>(),
+            ["c/1/1/0/1/1/0"]
+        );
+
+        let ended = open_after(&["c/1/1/0/1/1/1=approve", "c/1/1/0/1/1/0=approve"]).unwrap();
+        let Outcome::Ended(report) = ended else { panic!("it waits: {ended:?}") };
+        assert_eq!((report.answer(), report.tool_calls()), ("Done.", 2));
+    }
+
+    #[test]
+    fn an_unknown_id_is_told_with_all_that_is_open_then() {
+        let told = open_after(&["c/1/1/0=approve"]).unwrap_err();
+        let (first, second) = ("c/1/1/0/1/1/0 (approve, reject)", "c/1/1/0/1/1/1 (approve, reject)");
+        assert_eq!(told, format!("no question \"c/1/1/0\" is open; open: {first}, {second}"));
+        let told = open_after(&["c/1/1/0/1/1/0=approve", "c=approve"]).unwrap_err();
+        assert_eq!(told, format!("no question \"c\" is open; open: {second}"));
+    }
 
     #[test]
     fn an_answer_is_an_id_and_a_word_and_a_rejection_may_have_a_reason() {
