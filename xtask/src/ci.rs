@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::example::Example;
 use crate::fault::Fault;
 use crate::launch::build;
 use crate::lesson::Lesson;
@@ -14,13 +15,14 @@ use crate::tidy;
 
 type Check = fn() -> Result<(), Fault>;
 
-const STEPS: [(&str, Check); 6] = [
+const STEPS: [(&str, Check); 7] = [
     ("fmt", || run_cargo(&["fmt", "--all", "--check"], &[])),
     // All targets, so that benches and examples are at least compiled.
     ("clippy", || run_cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])),
     ("test", || run_cargo(&["test", "--workspace"], &[])),
     ("doc", || run_cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
     ("lessons", check_lessons),
+    ("examples", check_examples),
     ("tidy", check_tidy),
 ];
 
@@ -53,30 +55,43 @@ fn check_tidy() -> Result<(), Fault> {
     if findings == 0 { Ok(()) } else { Err(Fault::Failed(format!("{findings} findings"))) }
 }
 
-/// Runs each lesson as a reader and as a program would.
 fn check_lessons() -> Result<(), Fault> {
     let lessons = Lesson::all(root())?;
     if lessons.is_empty() {
         say("no lessons yet");
     }
-    for lesson in lessons {
-        let package = lesson.package();
-        let program = build(&package)?;
-        let run = |flags: &[&str]| {
-            let output = Command::new(&program)
-                .args(flags)
-                .output()
-                .map_err(Fault::system(format!("start `{package}`")))?;
-            judge(&output, flags.contains(&"--json")).map_err(|why| {
-                let _ = io::stderr().write_all(&output.stdout);
-                let _ = io::stderr().write_all(&output.stderr);
-                Fault::Failed(format!("`cargo xtask lesson {} {}`: {why}", lesson.number(), flags.join(" ")))
-            })
-        };
-        run(&[])?;
-        run(&["--json"])?;
-        say(&format!("lesson {}: ok, as text and as JSON", lesson.number()));
+    lessons
+        .iter()
+        .try_for_each(|lesson| check_program(&lesson.package(), &format!("lesson {}", lesson.number())))
+}
+
+fn check_examples() -> Result<(), Fault> {
+    let examples = Example::all(root())?;
+    if examples.is_empty() {
+        say("no examples yet");
     }
+    examples
+        .iter()
+        .try_for_each(|example| check_program(example.name(), &format!("example {}", example.name())))
+}
+
+/// Runs a program as a reader and as another program would. `command` is its name after `cargo xtask`.
+fn check_program(package: &str, command: &str) -> Result<(), Fault> {
+    let program = build(package)?;
+    let run = |flags: &[&str]| {
+        let output = Command::new(&program)
+            .args(flags)
+            .output()
+            .map_err(Fault::system(format!("start `{package}`")))?;
+        judge(&output, flags.contains(&"--json")).map_err(|why| {
+            let _ = io::stderr().write_all(&output.stdout);
+            let _ = io::stderr().write_all(&output.stderr);
+            Fault::Failed(format!("`cargo xtask {command} {}`: {why}", flags.join(" ")))
+        })
+    };
+    run(&[])?;
+    run(&["--json"])?;
+    say(&format!("{command}: ok, as text and as JSON"));
     Ok(())
 }
 

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::nearest::nearest;
-use crate::{ask, ci, help, lesson, tidy};
+use crate::{ask, ci, example, help, lesson, tidy};
 
 /// A command of `cargo xtask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Lesson,
+    Example,
     Ask,
     Ci,
     Tidy,
@@ -18,11 +19,13 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) const ALL: [Self; 5] = [Self::Lesson, Self::Ask, Self::Ci, Self::Tidy, Self::Help];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Lesson, Self::Example, Self::Ask, Self::Ci, Self::Tidy, Self::Help];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Lesson => "lesson",
+            Self::Example => "example",
             Self::Ask => "ask",
             Self::Ci => "ci",
             Self::Tidy => "tidy",
@@ -37,11 +40,15 @@ impl Command {
                 "lesson NN [--json] [--trace tree|json|off]",
                 "run a lesson (05 is the whole handoff); without a number, list them",
             ),
+            Self::Example => (
+                "example NAME [--json] [--trace tree|json|off]",
+                "run another example; without a name, list them",
+            ),
             Self::Ask => (
                 "ask \"TEXT\" [--json] [--trace …] [--answer …] [--approve] [--deny] [--now …]",
                 "put a request of your own to the agents; status 3 when it waits for an answer",
             ),
-            Self::Ci => ("ci", "all checks: format, lints, every test, docs, lessons, tidy"),
+            Self::Ci => ("ci", "all checks: format, lints, every test, docs, lessons, examples, tidy"),
             Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),
             Self::Help => ("help", "this list"),
         }
@@ -62,6 +69,7 @@ impl Command {
     pub(crate) fn run(self, args: Vec<OsString>) -> Result<ExitCode, Fault> {
         match self {
             Self::Lesson => lesson::run(args),
+            Self::Example => example::run(args),
             Self::Ask => ask::run(args),
             Self::Ci => self.alone(&args).and_then(|()| ci::run()),
             Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),

@@ -100,7 +100,8 @@ fn unknown(word: &str, lessons: &[Lesson]) -> String {
     }
 }
 
-fn first_doc_line(source: &str) -> Option<String> {
+/// The first line of a program's docs that says something.
+pub(crate) fn first_doc_line(source: &str) -> Option<String> {
     source
         .lines()
         .filter_map(|line| line.trim().strip_prefix("//!"))

@@ -6,6 +6,7 @@
 mod ask;
 mod ci;
 mod command;
+mod example;
 mod fault;
 mod help;
 mod launch;

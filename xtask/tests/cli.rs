@@ -19,7 +19,7 @@ fn alone_it_lists_the_commands() {
     let alone = xtask(&[]);
     assert_eq!(alone.status.code(), Some(0));
     assert_eq!(text(&alone.stderr), "");
-    for command in ["lesson", "ask", "ci", "tidy"] {
+    for command in ["lesson", "example", "ask", "ci", "tidy"] {
         assert!(text(&alone.stdout).contains(command), "{command}");
     }
     for word in ["help", "--help", "-h"] {
@@ -34,7 +34,7 @@ fn an_unknown_command_is_misuse() {
     assert_eq!(text(&output.stdout), "");
     assert_eq!(
         text(&output.stderr),
-        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, ask, ci, tidy, help\n"
+        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, tidy, help\n"
     );
 }
 
@@ -54,6 +54,27 @@ fn the_lessons_are_listed() {
     assert_eq!(alone.status.code(), Some(0));
     assert!(text(&alone.stdout).contains("cargo xtask lesson NN"));
     assert_eq!(xtask(&["lesson", "list"]).stdout, alone.stdout);
+}
+
+#[test]
+fn an_unknown_example_is_misuse() {
+    for word in ["suport-desk", "lesson-05", "ask", "--json", ""] {
+        let output = xtask(&["example", word]);
+        assert_eq!(output.status.code(), Some(2), "{word}");
+        assert_eq!(text(&output.stdout), "", "{word}");
+        assert!(text(&output.stderr).contains("examples: "), "{word}");
+    }
+}
+
+#[test]
+fn the_examples_are_listed() {
+    let alone = xtask(&["example"]);
+    assert_eq!(alone.status.code(), Some(0));
+    assert!(text(&alone.stdout).contains("cargo xtask example NAME"));
+    assert_eq!(xtask(&["example", "list"]).stdout, alone.stdout);
+    for other in ["  ask ", "  kit ", "  lesson-"] {
+        assert!(!text(&alone.stdout).contains(other), "{other}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A lesson: something that is run, shown, and held to what it claims.
+//! A lesson or another example: something that is run, shown, and held to what it claims.
 
 use serde::Serialize;
 use std::error::Error;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use crate::{Flags, Misuse, Trace, install, print};
 
-/// Something that a lesson claims, and whether what was measured bears it out.
+/// Something that a lesson or an example claims, and whether what was measured bears it out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Claim {
     /// The claim.
@@ -34,16 +34,19 @@ impl Claim {
     }
 }
 
-/// What a lesson shows.
+/// What a lesson or an example shows.
 #[derive(Clone, Debug)]
 pub struct Shown<J> {
     /// For a reader.
     pub text: String,
     /// For a program.
     pub json: J,
-    /// What the lesson claims.
+    /// What it claims.
     pub claims: Vec<Claim>,
 }
+
+/// A flag besides `--json` and `--trace`: name, name of the value, meaning.
+pub type Flag = (&'static str, &'static str, &'static str);
 
 /// A lesson's title and flags.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +56,7 @@ pub struct Lesson {
     /// What it is about, in a line.
     pub title: &'static str,
     /// Flags besides `--json` and `--trace`: name, name of the value, meaning.
-    pub flags: &'static [(&'static str, &'static str, &'static str)],
+    pub flags: &'static [Flag],
 }
 
 impl Lesson {
@@ -62,8 +65,72 @@ impl Lesson {
         self,
         show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
     ) -> ExitCode {
+        Program::Lesson(self).run(show)
+    }
+}
+
+/// An example that is no lesson: it has a name in the place of a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// The name, such as `support-desk`: that of its package.
+    pub name: &'static str,
+    /// What it is about, in a line.
+    pub title: &'static str,
+    /// Flags besides `--json` and `--trace`: name, name of the value, meaning.
+    pub flags: &'static [Flag],
+}
+
+impl Example {
+    /// Runs the example: 0 when everything it claims holds, 1 when something does not, 2 for wrong use.
+    pub fn run<J: Serialize>(
+        self,
+        show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
+    ) -> ExitCode {
+        Program::Example(self).run(show)
+    }
+}
+
+/// What is run: the two differ in what they are called.
+#[derive(Clone, Copy)]
+enum Program {
+    Lesson(Lesson),
+    Example(Example),
+}
+
+impl Program {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Lesson(lesson) => lesson.title,
+            Self::Example(example) => example.title,
+        }
+    }
+
+    fn flags(self) -> &'static [Flag] {
+        match self {
+            Self::Lesson(lesson) => lesson.flags,
+            Self::Example(example) => example.flags,
+        }
+    }
+
+    /// Its name after `cargo xtask`, such as `lesson 05`.
+    fn command(self) -> String {
+        match self {
+            Self::Lesson(lesson) => format!("lesson {}", lesson.number),
+            Self::Example(example) => format!("example {}", example.name),
+        }
+    }
+
+    fn heading(self) -> String {
+        let title = self.title();
+        match self {
+            Self::Lesson(lesson) => format!("Lesson {}: {title}", lesson.number),
+            Self::Example(example) => format!("Example {}: {title}", example.name),
+        }
+    }
+
+    fn run<J: Serialize>(self, show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>) -> ExitCode {
         let mut allowed = vec!["json", "trace"];
-        allowed.extend(self.flags.iter().map(|(flag, ..)| *flag));
+        allowed.extend(self.flags().iter().map(|(flag, ..)| *flag));
         let done = Flags::parse(std::env::args_os().skip(1), &allowed)
             .map_err(Box::from)
             .and_then(|flags| self.show(&flags, show));
@@ -72,13 +139,13 @@ impl Lesson {
             Ok(false) => ExitCode::FAILURE,
             Err(error) => {
                 // Standard error may be gone too; the status tells.
-                let _ = writeln!(io::stderr(), "lesson {}: {error}", self.number);
+                let _ = writeln!(io::stderr(), "{}: {error}", self.command());
                 if error.is::<Misuse>() { ExitCode::from(2) } else { ExitCode::FAILURE }
             }
         }
     }
 
-    /// Shows the lesson, and tells whether everything it claims holds.
+    /// Shows the program's work, and tells whether everything it claims holds.
     fn show<J: Serialize>(
         self,
         flags: &Flags,
@@ -89,7 +156,11 @@ impl Lesson {
             return Ok(true);
         }
         if !flags.words.is_empty() {
-            return Err(Misuse::new(format!("a lesson takes no words, found {:?}", flags.words)).into());
+            let which = match self {
+                Self::Lesson(_) => "a lesson",
+                Self::Example(_) => "this example",
+            };
+            return Err(Misuse::new(format!("{which} takes no words, found {:?}", flags.words)).into());
         }
         let metrics = install(flags.trace);
         let shown = show(flags)?;
@@ -101,31 +172,34 @@ impl Lesson {
     fn json<J: Serialize>(self, shown: &Shown<J>) -> serde_json::Result<String> {
         #[derive(Serialize)]
         struct Document<'a, J> {
-            lesson: &'static str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            lesson: Option<&'static str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            example: Option<&'static str>,
             title: &'static str,
             #[serde(flatten)]
             shown: &'a J,
             claims: &'a [Claim],
         }
 
+        let (lesson, example) = match self {
+            Self::Lesson(lesson) => (Some(lesson.number), None),
+            Self::Example(example) => (None, Some(example.name)),
+        };
         let Shown { json: shown, claims, .. } = shown;
-        serde_json::to_string_pretty(&Document { lesson: self.number, title: self.title, shown, claims })
+        serde_json::to_string_pretty(&Document { lesson, example, title: self.title(), shown, claims })
     }
 
     fn text<J>(self, flags: &Flags, has_spans: bool, shown: &Shown<J>) -> String {
-        let mut text =
-            format!("Lesson {}: {}\n\n{}\nWhat this run shows:\n", self.number, self.title, shown.text);
+        let mut text = format!("{}\n\n{}\nWhat this run shows:\n", self.heading(), shown.text);
         for claim in &shown.claims {
             text.push_str(&format!("  {} {}\n", if claim.holds { "yes" } else { "NO " }, claim.claim));
         }
         if flags.trace == Trace::Off {
             if has_spans {
-                text.push_str(&format!(
-                    "\nThe same as spans: cargo xtask lesson {} --trace tree",
-                    self.number
-                ));
+                text.push_str(&format!("\nThe same as spans: cargo xtask {} --trace tree", self.command()));
             }
-            for (flag, value, meaning) in self.flags {
+            for (flag, value, meaning) in self.flags() {
                 text.push_str(&format!("\nTo change it:      --{flag} {value}, {meaning}"));
             }
         }
@@ -134,11 +208,12 @@ impl Lesson {
 
     fn help(self) -> String {
         let mut help = format!(
-            "Lesson {}: {}\n\n  cargo xtask lesson {} [FLAGS]\n\n  --json          one JSON document on stdout\n  \
+            "{}\n\n  cargo xtask {} [FLAGS]\n\n  --json          one JSON document on stdout\n  \
              --trace HOW     spans to stderr: tree, json or off (default)\n",
-            self.number, self.title, self.number
+            self.heading(),
+            self.command()
         );
-        for (flag, value, meaning) in self.flags {
+        for (flag, value, meaning) in self.flags() {
             help.push_str(&format!("  {:<15} {meaning}\n", format!("--{flag} {value}")));
         }
         help

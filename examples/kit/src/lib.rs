@@ -12,7 +12,7 @@ mod trace;
 mod verdict;
 
 pub use flags::{Flags, Misuse};
-pub use lesson::{Claim, Lesson, Shown};
+pub use lesson::{Claim, Example, Flag, Lesson, Shown};
 pub use measured::{Asked, Measured, json_bytes};
 pub use run::{HopRow, LinkRow, RefusalRow, RunRow, excerpt, narrate, narrate_agent, print, printable};
 pub use trace::{Trace, install};

@@ -14,6 +14,7 @@ use super::Finding;
 use super::lexer::tokens;
 use super::tree::Tree;
 use crate::command::Command;
+use crate::example::Example;
 use crate::lesson::same_number;
 
 const PAGES: [&str; 2] = ["docs/requirements.md", "docs/faults.md"];
@@ -185,6 +186,14 @@ fn find_command(tree: &Tree, command: &str) -> Result<(), String> {
                 Err(format!("there is no lesson `{number}`"))
             }
         }
+        Ok(Command::Example) => {
+            let name = words.next().unwrap_or_default();
+            if Example::is_name(name) && tree.exists(&format!("examples/{name}")) {
+                Ok(())
+            } else {
+                Err(format!("there is no example `{name}`"))
+            }
+        }
         Ok(Command::Ask) if !tree.exists("examples/ask") => Err("there is no example `ask`".to_owned()),
         Ok(_) => Ok(()),
         Err(_) => Err(format!("there is no command `{name}`")),
@@ -205,6 +214,7 @@ mod tests {
             (PAGES[0], &format!("{HEAD}{rows}")),
             ("crates/a/tests/b.rs", SOURCE),
             ("examples/lesson-05/Cargo.toml", ""),
+            ("examples/support-desk/Cargo.toml", ""),
         ]);
         check_page(&tree, PAGES[0]).iter().map(|finding| finding.what.clone()).collect()
     }
@@ -242,6 +252,7 @@ mod tests {
             "`crates/a/tests/b.rs::tests::pair_is_refused`, `cargo xtask lesson 5 --json`",
             "`crates/a/tests/b.rs::resume`",
             "`cargo xtask lesson 05`; open: the store's half",
+            "`cargo xtask example support-desk --json`",
             "`cargo xtask tidy`, `cargo bench`",
             "note: a \\| b",
         ];
@@ -250,6 +261,9 @@ mod tests {
             "`crates/a/tests/b.rs::helper`",
             "`crates/a/tests/c.rs::pair_is_refused`",
             "`cargo xtask lesson 09`",
+            "`cargo xtask example library`",
+            "`cargo xtask example lesson-05`",
+            "`cargo xtask example`",
             "`cargo xtask ask \"x\"`",
             "`cargo xtask dance`",
             "`pair_is_refused`",

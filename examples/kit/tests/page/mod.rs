@@ -1,20 +1,25 @@
-//! A lesson's program beside its page in docs/lessons: what the page shows is what the program prints.
+//! A program beside its page in docs/lessons or docs/examples: what the page shows is what the program prints.
 #![allow(dead_code, reason = "each lesson uses its part: one runs nothing and so has no spans")]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A lesson as it is built, and its page.
+/// A lesson or another example as it is built, and its page.
 pub(crate) struct Lesson {
     program: &'static str,
     page: PathBuf,
+    called: &'static str,
 }
 
 impl Lesson {
     /// The lesson of this number, whose program is at `program`.
     pub(crate) fn new(number: &str, program: &'static str) -> Self {
-        let lessons = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/lessons");
-        Self { program, page: lessons.join(format!("{number}.md")) }
+        Self { program, page: page("lessons", number), called: "a lesson" }
+    }
+
+    /// The example of this name, whose program is at `program`.
+    pub(crate) fn example(name: &str, program: &'static str) -> Self {
+        Self { program, page: page("examples", name), called: "this example" }
     }
 
     /// Runs the program with the flags, which are divided by blanks, to an exit status of `code`.
@@ -47,10 +52,11 @@ impl Lesson {
 
     /// Wrong use is told on stderr and ends with 2; what is right is told beside it.
     pub(crate) fn check_wrong_use(&self) {
+        let no_words = format!("{} takes no words, found [\"word\"]", self.called);
         for (flags, told) in [
             ("--bogus", "--bogus is no flag here; there are --json, --trace"),
             ("--trace loud", "there are tree, json, off"),
-            ("word", "a lesson takes no words, found [\"word\"]"),
+            ("word", &*no_words),
         ] {
             let run = self.run(flags, 2);
             assert_eq!(run.stdout, "", "{flags}");
@@ -60,11 +66,17 @@ impl Lesson {
 
     /// Spans go to stderr, and stdout is the same with them but for the line that tells of them.
     pub(crate) fn check_traces(&self, is_json: impl Fn(&str) -> bool) {
+        self.check_traces_of("booking_agent", is_json);
+    }
+
+    /// As [`check_traces`](Self::check_traces), where another agent hears the user.
+    pub(crate) fn check_traces_of(&self, entry: &str, is_json: impl Fn(&str) -> bool) {
         let [lines, tree] = self.traces();
         assert!(self.run("", 0).stdout.contains("The same as spans: "));
         assert!(lines.lines().all(|line| line.starts_with("{\"name\":\"") && is_json(line)));
         assert!(lines.contains("\"name\":\"handoff\""), "{lines}");
-        for drawn in ["invoke_workflow · conversation ", "─ agent booking_agent", "handoff"] {
+        let agent = format!("─ agent {entry}");
+        for drawn in ["invoke_workflow · conversation ", &agent, "handoff"] {
             assert!(tree.contains(drawn), "{drawn:?}: {tree}");
         }
     }
@@ -93,6 +105,11 @@ impl Lesson {
 pub(crate) struct Run {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+/// The page of this name in a folder of docs/.
+fn page(folder: &str, name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{folder}/{name}.md"))
 }
 
 /// The text before, in and after the first fenced block that follows the line `<!-- output -->`.
