@@ -1,7 +1,7 @@
-//! A model that is asked through, so that what it was sent can be measured.
+//! A model that is asked through, so that what it was sent can be seen and measured.
 
 use serde::Serialize;
-use sommelier_protocol::{Message, ModelRequest, ModelResponse};
+use sommelier_protocol::{Message, ModelRequest, ModelResponse, System};
 use sommelier_runtime::{Model, ModelError};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,13 +12,22 @@ pub struct Measured<M> {
     asked: Mutex<Vec<Asked>>,
 }
 
-/// One request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One request. As JSON it is the agent and the bytes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Asked {
     /// The agent that asked.
     pub agent: String,
     /// Bytes of the request's `messages` as compact JSON.
     pub message_bytes: usize,
+    /// The agent's prompt.
+    #[serde(skip)]
+    pub prompt: String,
+    /// The tools it was offered.
+    #[serde(skip)]
+    pub tools: Vec<String>,
+    /// The messages.
+    #[serde(skip)]
+    pub messages: Vec<Message>,
 }
 
 impl<M> Measured<M> {
@@ -45,7 +54,17 @@ impl<M> Measured<M> {
 
 impl<M: Model> Model for Measured<M> {
     fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        let asked = Asked { agent: request.caller.to_string(), message_bytes: json_bytes(&request.messages) };
+        let asked = Asked {
+            agent: request.caller.to_string(),
+            message_bytes: json_bytes(&request.messages),
+            prompt: match request.system.as_deref() {
+                Some(System::Text(text)) => text.to_string(),
+                Some(System::Blocks(blocks)) => blocks.to_string(),
+                None => String::new(),
+            },
+            tools: request.tools.iter().map(|tool| tool.name.to_string()).collect(),
+            messages: request.messages.to_vec(),
+        };
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
         self.model.complete(request)
     }

@@ -233,12 +233,6 @@ pub fn excerpt(text: &str, most: usize) -> String {
 
 fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str], links: &[&Link]) {
     let who = if message.role == Role::Assistant { agent } else { "reads" };
-    for words in message.texts() {
-        line(text, who, words);
-    }
-    for call in message.tool_uses() {
-        line(text, who, &format!("calls {} {}", call.name(), call.input()));
-    }
     for result in message.tool_results() {
         if let Some(link) = links.iter().find(|link| *link.call_id == *result.tool_use_id()) {
             let how = delegated(text, link);
@@ -252,6 +246,13 @@ fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str], li
             (false, false) => "result",
         };
         line(text, how, &result.words());
+    }
+    // Results stand before words in a message of the user, and words before calls in one of a model.
+    for words in message.texts() {
+        line(text, who, words);
+    }
+    for call in message.tool_uses() {
+        line(text, who, &format!("calls {} {}", call.name(), call.input()));
     }
 }
 
