@@ -111,6 +111,7 @@ pub(crate) fn is_asked_for(
         && *hop == record
         && capped(relay, run, to).is_ok()
         && new_pair(relay, run, to).is_ok()
+        && own(way, run, to, package).is_ok()
         && outputs.len() == reserved.calls().count()
         && reserved.calls().zip(outputs).all(|((other, _), output)| {
             if other == place { *output == handed_over(to) } else { is_told(relay, run, other, output) }
@@ -229,7 +230,7 @@ fn judge(
     capped(relay, run, to)?;
     new_pair(relay, run, to)?;
     if let Ok(package) = package {
-        way.route.guards.iter().try_for_each(|guard| guard.judge(to, package, &run.trail))?;
+        own(way, run, to, package)?;
     }
     Ok(to.clone())
 }
@@ -245,6 +246,17 @@ fn new_pair(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
         return Err(Refusal::RepeatedPair { from: from.clone(), to: to.clone(), chain });
     }
     Ok(())
+}
+
+/// Asks the guards of the user's own. They see the hops as they were before the reply: a step that was saved has its
+/// refusals in the trail already.
+fn own(way: &Way, run: &Run, to: &AgentName, package: &HandoffPackage) -> Result<(), Refusal> {
+    if way.route.guards.is_empty() {
+        return Ok(());
+    }
+    let mut trail = run.trail.clone();
+    trail.forget_refusals_of(&run.reply_id());
+    way.route.guards.iter().try_for_each(|guard| guard.judge(to, package, &trail))
 }
 
 /// Whether no person has said no.

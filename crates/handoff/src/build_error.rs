@@ -3,19 +3,19 @@
 use sommelier_runtime::DefinitionError;
 use std::fmt;
 
-use crate::HANDOFF_TO_SPECIALIST;
-
 /// What is wrong with a relay's description: its author's fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// An agent is not well formed.
     #[error(transparent)]
     Agent(DefinitionError),
-    /// An agent has a tool of its own under the name of the handoff, which no function stands behind.
-    #[error("{agent} has a tool of its own named {HANDOFF_TO_SPECIALIST:?}, the name of the handoff")]
+    /// An agent has a tool, or a delegate, under a name that is kept: that of the handoff, or that of asking a person.
+    #[error("{agent} has a tool of its own named {tool:?}, a name that is kept")]
     ReservedTool {
         /// The agent.
         agent: String,
+        /// The name.
+        tool: String,
     },
     /// Two agents have one name.
     #[error("two agents are named {name:?}; names must differ")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST};
 use crate::refusal::first;
-use crate::{BuildError, HandoffPackage, PackageError, PackagePolicy, Relay};
+use crate::{ASK_HUMAN, BuildError, HandoffPackage, PackageError, PackagePolicy, Relay};
 
 /// Model calls that a delegate may make for one question when nothing else is said.
 pub const DELEGATE_MODEL_CALLS: u32 = 4;
@@ -167,8 +167,9 @@ pub(crate) fn deputies(
             let (asker, tool) = told();
             errors.push(BuildError::DelegateOfNobody { asker, tool });
         }
-        if delegate.tool == HANDOFF_TO_SPECIALIST {
-            errors.push(BuildError::ReservedTool { agent: asker.clone() });
+        if [HANDOFF_TO_SPECIALIST, ASK_HUMAN].contains(&delegate.tool.as_str()) {
+            let (agent, tool) = told();
+            errors.push(BuildError::ReservedTool { agent, tool });
         }
         if delegate.max_model_calls == 0 {
             let (asker, tool) = told();

@@ -213,17 +213,28 @@ impl Refusal {
 
     /// What the sender's model is told: also who is legal, where it may want another receiver.
     pub(crate) fn told<'a>(&self, legal: impl Iterator<Item = &'a AgentName>) -> ToolOutput {
+        self.told_with(legal, None)
+    }
+
+    /// As [`told`](Self::told), with what a person has said to the refusal.
+    pub(crate) fn told_with<'a>(
+        &self,
+        legal: impl Iterator<Item = &'a AgentName>,
+        decision: Option<&str>,
+    ) -> ToolOutput {
         #[derive(Serialize)]
         struct Told<'a> {
             error: &'static str,
             detail: String,
             #[serde(skip_serializing_if = "Option::is_none")]
             legal: Option<Vec<&'a AgentName>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            decision: Option<&'a str>,
         }
         let wants_another =
             matches!(self.guard(), Guard::Known | Guard::Myself | Guard::Route | Guard::Ready);
         let legal = wants_another.then(|| legal.collect());
-        let told = Told { error: self.code(), detail: self.to_string(), legal };
+        let told = Told { error: self.code(), detail: self.to_string(), legal, decision };
         ToolOutput::error(self.code(), serde_json::to_string(&told).unwrap_or_default())
     }
 }

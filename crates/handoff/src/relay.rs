@@ -376,9 +376,11 @@ impl RelayBuilder {
             let agent = self.with_ask_human(agent);
             match agent.build() {
                 Ok(definition) => {
-                    if definition.table().has(HANDOFF_TO_SPECIALIST) {
-                        errors.push(BuildError::ReservedTool { agent: definition.name().to_string() });
-                    }
+                    let kept = [HANDOFF_TO_SPECIALIST, ASK_HUMAN].into_iter();
+                    errors.extend(kept.filter(|tool| definition.table().has(tool)).map(|tool| {
+                        let (agent, tool) = (definition.name().to_string(), tool.to_owned());
+                        BuildError::ReservedTool { agent, tool }
+                    }));
                     agents.insert(definition.name().clone(), definition);
                 }
                 Err(error) => errors.push(BuildError::Agent(error)),

@@ -168,10 +168,10 @@ fn the_pseudo_tool_is_given_once() {
     });
     let owner = agent("a").tools([own]);
     check(Relay::builder().agent(owner.clone()).agent(agent("b")).entry("a").route("a", "b"), &[twice]);
-    let reserved = BuildError::ReservedTool { agent: s("a") };
+    let reserved = BuildError::ReservedTool { agent: s("a"), tool: s(HANDOFF_TO_SPECIALIST) };
     assert_eq!(
         reserved.to_string(),
-        "a has a tool of its own named \"handoff_to_specialist\", the name of the handoff"
+        "a has a tool of its own named \"handoff_to_specialist\", a name that is kept"
     );
     check(Relay::builder().agent(owner).entry("a"), &[reserved]);
 }
@@ -265,7 +265,7 @@ fn what_a_delegate_may_not_be_is_told() {
         (of(vec![]).delegate("nobody", ask()), s("the delegate ask is for nobody, which is not there")),
         (
             of(vec![Delegate::new(HANDOFF_TO_SPECIALIST, agent("b"))]),
-            s("a has a tool of its own named \"handoff_to_specialist\", the name of the handoff"),
+            s("a has a tool of its own named \"handoff_to_specialist\", a name that is kept"),
         ),
         (
             of(vec![ask().max_model_calls(0)]),

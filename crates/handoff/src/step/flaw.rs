@@ -4,7 +4,8 @@
 //! and what crossed cannot be proven without a key: somebody who can write the saved text can write another
 //! conversation, as long as all of it agrees.
 
-use sommelier_runtime::turn::{MOST_COUNTED, Reserved};
+use sommelier_protocol::ToolUse;
+use sommelier_runtime::turn::{MOST_COUNTED, Reserved, ToolCalls};
 use sommelier_runtime::{AgentName, Definition};
 use std::collections::BTreeSet;
 
@@ -15,9 +16,12 @@ use crate::arbiter;
 use crate::delegate::Deputy;
 use crate::run::Awaiting;
 use crate::{
-    ASK_HUMAN, Asks, DelegateResult, EntryPolicy, Guard, HandoffPackage, HopOutcome, Link, LinkOutcome,
-    Question, Relay, Run, RunEnd,
+    ASK_HUMAN, Asks, Decision, DelegateResult, EntryPolicy, Guard, HandoffPackage, HopOutcome, Link,
+    LinkOutcome, Question, Relay, Run, RunEnd,
 };
+
+/// What is wrong where a person's answer has no question of its own.
+const UNASKED: &str = "an answer is on record that nobody was asked for";
 
 /// Where in the tree a run stands.
 #[derive(Clone, Copy)]
@@ -54,6 +58,14 @@ impl Step {
         };
         if inner.is_some_and(|inner| !is_settled(relay, run, inner)) {
             return Some("a plan does not fit its call".to_owned());
+        }
+        let calls = match self {
+            Self::CallTools(step) => Some(&step.inner),
+            Self::AskHuman(AskHuman { held: Held::Tools(inner), .. }) => Some(inner),
+            _ => None,
+        };
+        if calls.is_some_and(|calls| !are_decided(run, calls)) {
+            return Some(UNASKED.to_owned());
         }
         match self {
             Self::AskHuman(step) if !step.asks_what_it_would(relay) => {
@@ -118,6 +130,25 @@ fn is_settled(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
     })
 }
 
+/// Whether what was answered about these calls was asked about just these.
+fn are_decided(run: &Run, calls: &ToolCalls) -> bool {
+    calls.calls().all(|(place, call)| {
+        let id = run.call_id(place);
+        let mut decisions = run.decisions().iter().filter(|decision| *decision.question.id == *id);
+        decisions.all(|decision| is_about(&decision.question.asks, call))
+    })
+}
+
+/// Whether it is asked if this call may run.
+fn is_about(asks: &Asks, call: &ToolUse) -> bool {
+    match asks {
+        Asks::Tool { call_id, tool, input } => {
+            (&**call_id, tool.as_str(), input) == (call.id(), call.name(), call.input())
+        }
+        _ => false,
+    }
+}
+
 /// Whether a call of a delegate waits for an answer.
 fn asks_delegates(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
     let is_of_deputy = |name: &str| relay.delegate(run.active.as_str(), name).is_some();
@@ -143,12 +174,7 @@ impl AskHuman {
                 self.questions.iter().all(|question| {
                     let asked = calls.iter().find(|(place, _)| *self.run.call_id(*place) == *question.id);
                     question.from == self.run.active
-                        && asked.is_some_and(|(_, call)| match &question.asks {
-                            Asks::Tool { call_id, tool, input } => {
-                                (&**call_id, tool.as_str(), input) == (call.id(), call.name(), call.input())
-                            }
-                            _ => false,
-                        })
+                        && asked.is_some_and(|(_, call)| is_about(&question.asks, call))
                 })
             }
             Held::Reserved(inner) => {
@@ -341,7 +367,30 @@ impl Run {
         if !adds_up || !self.trail.adds_up() {
             return Some("the counts do not add up".to_owned());
         }
-        self.flaw_of_chain(relay, &names).map(str::to_owned).or_else(|| self.flaw_of_links(relay))
+        self.flaw_of_chain(relay, &names)
+            .or_else(|| self.flaw_of_decisions(relay))
+            .map(str::to_owned)
+            .or_else(|| self.flaw_of_links(relay))
+    }
+
+    /// Whether each answer is one to a question of this run, that came before it.
+    fn flaw_of_decisions(&self, relay: &Relay) -> Option<&'static str> {
+        let mut ids = BTreeSet::new();
+        let is_answer = |Decision { question, answer, .. }: &Decision| {
+            let id = match &question.asks {
+                Asks::Escalation { .. } => question.id.strip_suffix("/escalation"),
+                _ => Some(&*question.id),
+            };
+            let is_of_run = id.and_then(|id| self.place_of(id)).is_some_and(|(message, reply)| {
+                message <= self.messages && (1..=self.model_calls).contains(&reply)
+            });
+            is_of_run
+                && relay.agent(question.from.as_str()).is_some()
+                && question.asks.choices().contains(&answer.as_str())
+        };
+        let is_sound =
+            self.decisions().iter().all(|decision| is_answer(decision) && ids.insert(&*decision.question.id));
+        (!is_sound).then_some(UNASKED)
     }
 
     fn flaw_of_links(&self, relay: &Relay) -> Option<String> {

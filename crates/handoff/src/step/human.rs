@@ -200,23 +200,35 @@ pub(super) fn approve(
     Step::AskHuman(AskHuman { run, held: Held::Reserved(inner), questions: vec![question] })
 }
 
-/// Whether a person has to approve a handoff first, and has not.
+/// Whether a person has to approve a handoff first, and has not approved just this one.
 pub(super) fn needs_approval(relay: &Relay, run: &Run, taken: &Taken) -> bool {
-    let way = relay.way(&run.active, &taken.to);
-    way.is_some_and(|way| way.route.needs_approval) && run.decision(&taken.hop.id) != Some(&Answer::Approve)
+    let is_this = |asks: &Asks| match asks {
+        Asks::Handoff { to, package, .. } => *to == taken.to && **package == taken.package,
+        _ => false,
+    };
+    let is_approved = run.decisions().iter().any(|Decision { question, answer, .. }| {
+        question.id == taken.hop.id && *answer == Answer::Approve && is_this(&question.asks)
+    });
+    relay.way(&run.active, &taken.to).is_some_and(|way| way.route.needs_approval) && !is_approved
 }
 
-/// A guard has refused a handoff, and a person is to say how to go on. When that was said, the sender's model is told.
+/// A guard has refused a handoff, and a person is to say how to go on. When that was said, the sender's model is told,
+/// in the person's words too.
 pub(super) fn escalate(
     relay: &Relay,
     run: Box<Run>,
     inner: Reserved,
-    outputs: Vec<ToolOutput>,
+    mut outputs: Vec<ToolOutput>,
     (hop, refusal): (&str, Refusal),
     at: Millis,
 ) -> Step {
     let id: Box<str> = format!("{hop}/escalation").into();
-    if run.decision(&id).is_some() {
+    if let Some(answer) = run.decision(&id) {
+        let place = inner.calls().position(|(place, _)| run.call_id(place) == hop);
+        let output = place.and_then(|place| outputs.get_mut(place));
+        if let (Answer::Reject { reason }, Some(output)) = (answer, output) {
+            *output = refusal.told_with(relay.receivers(&run.active), Some(reason));
+        }
         return tell(relay, run, inner, outputs, at);
     }
     let asks = Asks::Escalation { refusal: Box::new(refusal) };
