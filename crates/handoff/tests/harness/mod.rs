@@ -6,8 +6,8 @@
 #![allow(dead_code, reason = "each test file uses its own part of the harness")]
 
 use sommelier_handoff::{
-    Agent, AgentName, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome, PackageError,
-    Refusal, Relay, RelayBuilder, Route, Run, RunEnd, Step,
+    Agent, AgentName, Answer, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome,
+    PackageError, Question, Refusal, Rejected, Relay, RelayBuilder, Route, Run, RunEnd, Step,
 };
 use sommelier_protocol::{
     ContentBlock, Message, ModelRequest, ModelResponse, System, ToolName, Words, sequence,
@@ -42,6 +42,27 @@ pub(crate) fn tools() -> [Tool; 2] {
 /// An agent with the [`tools`], whose instructions are `You are <name>.`
 pub(crate) fn agent(name: &str) -> Agent {
     Agent::new(name, format!("You are {name}.")).tools(tools())
+}
+
+tool_args! {
+    /// What to pay.
+    pub(crate) struct Pay {
+        /// The invoice.
+        pub(crate) invoice: String,
+    }
+}
+
+/// An agent with the [`tools`] and one that needs approval, `pay`.
+pub(crate) fn payer(name: &str) -> Agent {
+    let pay = Tool::new("pay", "Pays an invoice.", |pay: Pay, _: &CallContext<'_>| {
+        Ok::<_, Failure>(format!("{} is paid", pay.invoice))
+    });
+    agent(name).tools([pay.needs_approval()])
+}
+
+/// One payment.
+pub(crate) fn pays(invoice: &str) -> (&'static str, String) {
+    ("pay", format!(r#"{{"invoice":"{invoice}"}}"#))
 }
 
 /// Agents and routes from `a -> b, b -> c`; the first agent named is the entry.
@@ -206,6 +227,8 @@ pub(crate) struct Session<'a> {
     hops: usize,
     clock: u64,
     tick: u64,
+    /// Where the run stands while it waits for a person.
+    waiting: Option<Step>,
     done: Option<Done>,
 }
 
@@ -233,6 +256,7 @@ impl<'a> Session<'a> {
             hops: 0,
             clock: 1000,
             tick: 1,
+            waiting: None,
             done: None,
         }
     }
@@ -264,14 +288,68 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// The user says something: the conversation begins, or goes on. It is driven until it ends.
+    /// The user says something: the conversation begins, or goes on. It is driven until it ends, or until nothing goes
+    /// on before a person has answered.
     #[track_caller]
     pub(crate) fn say(mut self, text: &str) -> Self {
-        let step = match self.done.take() {
-            None => self.relay.start("conv", text).unwrap(),
-            Some(done) => done.hear(self.relay, Words::new(text).unwrap()),
+        let step = match (self.done.take(), self.waiting.take()) {
+            (Some(done), _) => done.hear(self.relay, Words::new(text).unwrap()),
+            (None, Some(waiting)) => waiting.hear(self.relay, Words::new(text).unwrap()),
+            (None, None) => self.relay.start("conv", text).unwrap(),
         };
         self.drive(step)
+    }
+
+    /// A person answers a question that the run waits for, and it goes on. As each step was loaded from JSON, so was the
+    /// one that is answered.
+    #[track_caller]
+    pub(crate) fn answer(mut self, id: &str, answer: Answer) -> Self {
+        self.clock += self.tick;
+        let waiting = self.waiting.take().unwrap();
+        let step = waiting.answer(self.relay, id, answer, self.clock).unwrap();
+        self.drive(step)
+    }
+
+    #[track_caller]
+    pub(crate) fn approve(self, id: &str) -> Self {
+        self.answer(id, Answer::Approve)
+    }
+
+    #[track_caller]
+    pub(crate) fn reject(self, id: &str, reason: &str) -> Self {
+        self.answer(id, Answer::Reject { reason: reason.into() })
+    }
+
+    /// Why an answer is not taken. The run is as it was.
+    #[track_caller]
+    pub(crate) fn rejected(&self, id: &str, answer: Answer) -> Rejected {
+        let waiting = self.waiting();
+        let (step, why) = waiting.clone().answer(self.relay, id, answer, 7).unwrap_err();
+        assert_eq!(*step, *waiting);
+        why
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Where the run stands, which waits for a person.
+    #[track_caller]
+    pub(crate) fn waiting(&self) -> &Step {
+        self.waiting.as_ref().unwrap()
+    }
+
+    /// The questions that are open, each with its path in the tree.
+    #[track_caller]
+    pub(crate) fn questions(&self) -> Vec<(String, Question)> {
+        let questions = self.waiting().questions();
+        questions.into_iter().map(|(run, one)| (run.conversation().to_owned(), one.clone())).collect()
+    }
+
+    /// The ids of the questions that are open.
+    #[track_caller]
+    pub(crate) fn open(&self) -> Vec<String> {
+        self.questions().into_iter().map(|(_, question)| question.id.into()).collect()
     }
 
     #[track_caller]
@@ -297,15 +375,20 @@ impl<'a> Session<'a> {
                 self.done = Some(done);
                 return self;
             }
-            let open = step.open();
+            let mut open = step.open();
+            open.retain(|step| !matches!(step, Step::AskHuman(_)));
+            if open.is_empty() {
+                self.waiting = Some(step);
+                return self;
+            }
             let which = self.pick.as_mut().map_or(0, |pick| pick(open.len()));
             let path = open[which].run().conversation().to_owned();
-            step = step.go_on_at(self.relay, &path, |relay, step| self.answer(relay, step)).unwrap();
+            step = step.go_on_at(self.relay, &path, |relay, step| self.go_on(relay, step)).unwrap();
         }
     }
 
-    /// The open step after its answer.
-    fn answer(&mut self, relay: &Relay, step: Step) -> Step {
+    /// The open step after its answer. Of a tool that needs approval a person is asked.
+    fn go_on(&mut self, relay: &Relay, step: Step) -> Step {
         self.clock += self.tick;
         match step {
             Step::CallModel(call) => {
@@ -315,13 +398,19 @@ impl<'a> Session<'a> {
             }
             Step::CallTools(calls) => {
                 let agent = calls.agent(relay).unwrap();
+                let is_gated = |place, name| agent.table().needs_approval(name) && !calls.is_approved(place);
+                let gated = calls.calls().filter(|(place, call)| is_gated(*place, call.name()));
+                let gated: Vec<usize> = gated.map(|(place, _)| place).collect();
+                if !gated.is_empty() {
+                    return calls.ask(&gated, self.clock).unwrap();
+                }
                 let scope = calls.scope();
                 let keys = calls.calls().map(|(n, call)| (call.name().to_owned(), format!("{scope}/{n}")));
                 self.ran.extend(keys);
                 let outputs = dispatch(agent, calls.calls(), &scope);
                 calls.resume(relay, outputs, self.clock).unwrap()
             }
-            Step::AskHuman(_) => panic!("nobody has an answer"),
+            Step::AskHuman(_) => panic!("a person answers, not the driver"),
             Step::Delegate(delegation) => delegation.join(relay, self.clock).unwrap(),
             Step::HandOff(handoff) => {
                 let (package, before) = (handoff.package().clone(), handoff.run().trail().count());
