@@ -20,8 +20,8 @@ const MOST_AT_ONCE: usize = 8;
 pub(crate) type CalledOff<'a> = dyn Fn() -> Option<&'static str> + Sync + 'a;
 
 impl Runner<'_> {
-    /// Drives every branch to its end, all at the same time. Where one ends with nothing and the relay says so, the
-    /// others are called off at their next step.
+    /// Drives every branch to its end, or until it waits for a person, all at the same time. Where one ends with nothing
+    /// and the relay says so, the others are called off: at their next step, or where they wait.
     pub(crate) fn run_branches(
         &self,
         relay: &Relay,
@@ -29,8 +29,8 @@ impl Runner<'_> {
         agent: &Span,
         called_off: &CalledOff<'_>,
     ) -> Result<Delegation, RunError> {
-        let has_failed = &AtomicBool::new(false);
         let calls_off = relay.on_failed_branch() == OnFailedBranch::CallOff;
+        let has_failed = &AtomicBool::new(calls_off && delegation.branches().iter().any(Branch::has_failed));
         let is_called_off =
             &|| called_off().or_else(|| has_failed.load(Ordering::Acquire).then_some(CALLED_OFF));
         // A subscriber that was set for this thread alone is carried to the threads of the branches.
@@ -56,10 +56,16 @@ impl Runner<'_> {
                 if calls_off && branch.has_failed() {
                     has_failed.store(true, Ordering::Release);
                 }
-                Ok(branch)
+                // The span of a branch that waits stays open until all are here: it may be called off yet.
+                Ok((span.filter(|_| branch.done().is_none()), branch))
             })
         });
-        let branches = driven.into_iter().map(|branch| branch.unwrap_or_else(|| Err(panicked())));
+        let branches = driven.into_iter().map(|driven| match driven.unwrap_or_else(|| Err(panicked()))? {
+            (Some(span), branch) if is_called_off().is_some() => {
+                self.run_branch(relay, branch, &span, is_called_off)
+            }
+            (_, branch) => Ok(branch),
+        });
         let branches = branches.collect::<Result<Vec<_>, _>>()?;
         joint.put_back(branches).map_err(|unfit| RunError::Driver(unfit.to_string()))
     }
