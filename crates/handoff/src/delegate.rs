@@ -74,6 +74,16 @@ impl Delegate {
         &self.tool
     }
 
+    /// The most model calls for one question, as [`max_model_calls`](Self::max_model_calls) has set it.
+    pub fn allowance(&self) -> u32 {
+        self.max_model_calls
+    }
+
+    /// The tools of the delegates whose findings its question needs, as [`after`](Self::after) has named them.
+    pub fn waits_for(&self) -> &[String] {
+        &self.after
+    }
+
     /// What it is for, in one line: the agent that asks is told.
     pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
         self.purpose = purpose.into();

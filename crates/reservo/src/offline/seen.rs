@@ -162,15 +162,7 @@ fn receivers(request: &ModelRequest<'_>) -> Vec<Entry> {
 /// The package in a text that a handoff has put before the receiver. What a user writes is never taken for one, unless
 /// it is one to the letter, and then it asks no more than a user may.
 fn package_in(text: &str) -> Option<HandoffPackage> {
-    const CLOSE: &str = "\n</handoff_package>";
-    let (head, rest) = text.split_once("\n<handoff_package origin=\"model:")?;
-    let (from, rest) = rest.split_once("\">\n")?;
-    let json = rest.strip_suffix(CLOSE)?;
-    let head = head.strip_prefix(from)?;
-    let is_ours =
-        head.starts_with(" has handed you the turn.") || head.starts_with(" asks you and keeps the turn.");
-    is_ours.then_some(())?;
-    HandoffPackage::read(json).ok()
+    HandoffPackage::from_told(text).map(|(_, package)| package)
 }
 
 /// The user's words, after the ones before them where they only add to these: the answer to a question that the last
