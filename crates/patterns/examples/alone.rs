@@ -35,8 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The answer, the model calls, and how many of them had to wait for each other.
 fn run(team: &Team, model: &ScriptedModel) -> Result<(String, u32, u32), Box<dyn Error>> {
-    let Outcome::Ended(report) = team.on(Runner::new(model)).run(team.relay(), "What do you recommend?")?
-    else {
+    let Outcome::Ended(report) = team.run(Runner::new(model), "What do you recommend?")? else {
         return Err("the run waits for somebody".into());
     };
     let (calls, path) = (team.model_calls(&report), team.critical_path(&report));

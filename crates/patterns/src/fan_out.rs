@@ -1,10 +1,12 @@
 //! Parts that are known to be independent before anybody works.
 
-use sommelier_handoff::{Agent, BuildErrors, Delegate, OnFailedBranch, RelayBuilder};
+use sommelier_handoff::{DelegateStatus, OnFailedBranch, RelayBuilder};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Finding, Move, Question, Rule, Team};
+use crate::member::all_at_once;
+use crate::team::Lead;
+use crate::{Finding, Member, Move, Question, Rule, Team, TeamError};
 
 type Ask = dyn Fn(&str) -> String + Send + Sync;
 type Aggregate = dyn Fn(&str, &[Finding]) -> String + Send + Sync;
@@ -26,8 +28,7 @@ type Aggregate = dyn Fn(&str, &[Finding]) -> String + Send + Sync;
 /// let model = ScriptedModel::new()
 ///     .turn("pricing", |_| script::say("8000 cents."))
 ///     .turn("rules", |_| script::say("Free until the day before."));
-/// let runner = team.on(Runner::new(model));
-/// let Outcome::Ended(report) = runner.run(team.relay(), "A room for 4 hours.")? else { panic!() };
+/// let Outcome::Ended(report) = team.run(Runner::new(model), "A room for 4 hours.")? else { panic!() };
 /// assert_eq!(report.answer(), "8000 cents. Free until the day before.");
 /// assert_eq!((team.model_calls(&report), team.critical_path(&report)), (2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -35,34 +36,38 @@ type Aggregate = dyn Fn(&str, &[Finding]) -> String + Send + Sync;
 #[derive(Clone)]
 pub struct FanOut {
     name: String,
-    delegates: Vec<Delegate>,
+    members: Vec<Member>,
     parts: Vec<(String, Arc<Ask>)>,
     aggregate: Arc<Aggregate>,
     all_or_nothing: bool,
 }
 
 impl FanOut {
-    /// A fan-out without parts, of this name in records and spans. Its findings are put one below the other.
+    /// A fan-out without parts, of this name in records and spans. Its findings are put one below the other, each after
+    /// the name of its tool; of a part that is not done it is said that it is not, in plain words. Why it is not stands
+    /// in the report's [links](sommelier_runner::Report::links) and in [`Finding::reason`], for an aggregate of one's
+    /// own.
     pub fn new(name: impl Into<String>) -> Self {
         let one_below_the_other =
             |_: &str, findings: &[Finding]| findings.iter().map(told).collect::<Vec<_>>().join("\n");
         Self {
             name: name.into(),
-            delegates: Vec::new(),
+            members: Vec::new(),
             parts: Vec::new(),
             aggregate: Arc::new(one_below_the_other),
             all_or_nothing: false,
         }
     }
 
-    /// Adds a part: whom to ask, and the question, made of the user's words.
+    /// Adds a part: whom to ask, and the question, made of the user's words. Any number of parts can be added.
     pub fn part(
         mut self,
-        delegate: Delegate,
+        member: impl Into<Member>,
         question: impl Fn(&str) -> String + Send + Sync + 'static,
     ) -> Self {
-        self.parts.push((delegate.tool().to_owned(), Arc::new(question)));
-        self.delegates.push(delegate);
+        let member = member.into();
+        self.parts.push((member.tool().to_owned(), Arc::new(question)));
+        self.members.push(member);
         self
     }
 
@@ -86,8 +91,9 @@ impl FanOut {
     /// Checks everything before anything runs.
     ///
     /// # Errors
-    /// [`BuildErrors`] with all that is wrong.
-    pub fn build(self) -> Result<Team, BuildErrors> {
+    /// [`TeamError`] when there are no parts, when one waits for another, when an agent has a rule's name, or when it
+    /// all makes no relay.
+    pub fn build(self) -> Result<Team, TeamError> {
         self.build_with(|relay| relay)
     }
 
@@ -95,11 +101,15 @@ impl FanOut {
     /// greater depth.
     ///
     /// # Errors
-    /// [`BuildErrors`] with all that is wrong.
-    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, BuildErrors> {
-        let Self { name, delegates, parts, aggregate, all_or_nothing } = self;
+    /// [`TeamError`], as [`build`](Self::build).
+    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, TeamError> {
+        let Self { name, members, parts, aggregate, all_or_nothing } = self;
+        if parts.is_empty() {
+            return Err(TeamError::NoParts { name });
+        }
+        all_at_once(&name, &members)?;
         let rule = Rule::new(move |sight| {
-            if sight.findings.is_empty() && !parts.is_empty() {
+            if sight.findings.is_empty() {
                 let ask = |(tool, ask): &(String, Arc<Ask>)| Question::new(tool.clone(), ask(&sight.words));
                 return Move::Ask(parts.iter().map(ask).collect());
             }
@@ -110,7 +120,8 @@ impl FanOut {
             Move::Say(aggregate(&sight.words, &sight.findings))
         });
         let then = if all_or_nothing { OnFailedBranch::CallOff } else { OnFailedBranch::Keep };
-        Team::build(Agent::new(name, ""), delegates, Some(rule), |relay| change(relay.on_failed_branch(then)))
+        let lead = Lead { name, rule, moves: 2 };
+        Team::by_rule(lead, members, |relay| change(relay.on_failed_branch(then)))
     }
 }
 
@@ -123,13 +134,13 @@ impl fmt::Debug for FanOut {
     }
 }
 
-/// A finding in a line.
+/// A finding in a line, for whoever reads the answer: what was found, or in plain words that it was not. Why it was not
+/// is told in the core's words, and is not for them.
 pub(crate) fn told(found: &Finding) -> String {
-    match (&found.finding, &found.reason) {
-        (Some(words), None) => format!("{}: {words}", found.tool),
-        (Some(words), Some(reason)) => format!("{} ({reason}): {words}", found.tool),
-        (None, reason) => {
-            format!("{} failed: {}", found.tool, reason.as_deref().unwrap_or("no reason is known"))
-        }
+    let Finding { tool, status, finding, .. } = found;
+    match (status, finding) {
+        (DelegateStatus::Done, _) => format!("{tool}: {}", found.words()),
+        (_, Some(words)) => format!("{tool} did not finish; what it said so far: {words}"),
+        (_, None) => format!("{tool} did not answer."),
     }
 }

@@ -11,7 +11,8 @@
 //! | handoff | the agent at work | when the need shows, in mid-work | a [`Relay`](sommelier_handoff::Relay) with routes |
 //!
 //! The first three are an agent with delegates, each in a branch of its own. Where code decides, a [`Rule`] stands in
-//! the place of that agent's model. [`choose`] says which pattern a request calls for, and why. [`forced_return`] is what
+//! the place of that agent's model. Each is built into a [`Team`], and a team can be put [behind](Team::behind) a tool of
+//! another, so they nest. [`choose`] says which pattern a request calls for, and why. [`forced_return`] is what
 //! a direct handoff saves: the way back to a supervisor at every limit.
 
 /// The crates below this one, so that one dependency suffices.
@@ -21,8 +22,10 @@ pub use {
 };
 
 mod choose;
+mod error;
 mod fan_out;
 mod forced_return;
+mod member;
 mod merge;
 mod pipeline;
 mod rule;
@@ -30,8 +33,10 @@ mod supervisor;
 mod team;
 
 pub use choose::{Choice, Dependence, Pattern, Reason, Shape, choose};
+pub use error::TeamError;
 pub use fan_out::FanOut;
 pub use forced_return::forced_return;
+pub use member::Member;
 pub use merge::{Conflict, Merged, OnConflict, merge};
 pub use pipeline::Pipeline;
 pub use rule::{Finding, Move, Question, Rule, Sight};

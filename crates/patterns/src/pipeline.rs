@@ -1,11 +1,12 @@
 //! An order that stands before there is a request.
 
-use sommelier_handoff::{Agent, BuildErrors, Delegate, RelayBuilder};
+use sommelier_handoff::RelayBuilder;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::fan_out::told;
-use crate::{Finding, Move, Question, Rule, Team};
+use crate::team::Lead;
+use crate::{Finding, Member, Move, Question, Rule, Team, TeamError};
 
 type Ask = dyn Fn(&str, &[Finding]) -> String + Send + Sync;
 
@@ -27,8 +28,7 @@ type Ask = dyn Fn(&str, &[Finding]) -> String + Send + Sync;
 ///         let saw_draft = script::first_words(request).contains("A draft.");
 ///         script::say(if saw_draft { "A checked draft." } else { "Nothing came." })
 ///     });
-/// let runner = team.on(Runner::new(model));
-/// let Outcome::Ended(report) = runner.run(team.relay(), "Write something.")? else { panic!() };
+/// let Outcome::Ended(report) = team.run(Runner::new(model), "Write something.")? else { panic!() };
 /// assert_eq!(report.answer(), "A checked draft.");
 /// assert_eq!(team.critical_path(&report), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,34 +36,36 @@ type Ask = dyn Fn(&str, &[Finding]) -> String + Send + Sync;
 #[derive(Clone)]
 pub struct Pipeline {
     name: String,
-    delegates: Vec<Delegate>,
+    members: Vec<Member>,
     stages: Vec<(String, Arc<Ask>)>,
 }
 
 impl Pipeline {
     /// A pipeline without stages, of this name in records and spans.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), delegates: Vec::new(), stages: Vec::new() }
+        Self { name: name.into(), members: Vec::new(), stages: Vec::new() }
     }
 
     /// Adds the next stage: whom to ask, and the question, made of the user's words and what the stages before have
     /// found.
     pub fn stage(
         mut self,
-        delegate: Delegate,
+        member: impl Into<Member>,
         question: impl Fn(&str, &[Finding]) -> String + Send + Sync + 'static,
     ) -> Self {
-        self.stages.push((delegate.tool().to_owned(), Arc::new(question)));
-        self.delegates.push(delegate);
+        let member = member.into();
+        self.stages.push((member.tool().to_owned(), Arc::new(question)));
+        self.members.push(member);
         self
     }
 
     /// Checks everything before anything runs. The answer is what the last stage finds; where a stage is not done, the
-    /// stages after it are not run, and the answer says so.
+    /// stages after it are not run, and the answer says so in plain words. Why it is not done stands in the report's
+    /// [links](sommelier_runner::Report::links).
     ///
     /// # Errors
-    /// [`BuildErrors`] with all that is wrong.
-    pub fn build(self) -> Result<Team, BuildErrors> {
+    /// [`TeamError`] when there are no stages, when an agent has a rule's name, or when it all makes no relay.
+    pub fn build(self) -> Result<Team, TeamError> {
         self.build_with(|relay| relay)
     }
 
@@ -71,22 +73,28 @@ impl Pipeline {
     /// greater depth.
     ///
     /// # Errors
-    /// [`BuildErrors`] with all that is wrong.
-    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, BuildErrors> {
-        let Self { name, delegates, stages } = self;
-        let steps = u32::try_from(stages.len()).unwrap_or(u32::MAX).saturating_add(1);
+    /// [`TeamError`], as [`build`](Self::build).
+    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, TeamError> {
+        let Self { name, members, stages } = self;
+        if stages.is_empty() {
+            return Err(TeamError::NoStages { name });
+        }
+        let moves = u32::try_from(stages.len()).unwrap_or(u32::MAX).saturating_add(1);
         let rule = Rule::new(move |sight| {
             let so_far = &sight.findings;
             if let Some(stopped) = so_far.last().filter(|found| !found.is_done()) {
-                let left = stages.len().saturating_sub(so_far.len());
-                return Move::Say(format!("{}\nStages not run: {left}.", told(stopped)));
+                let left = match stages.len().saturating_sub(so_far.len()) {
+                    0 => String::new(),
+                    left => format!("\nStages not run: {left}."),
+                };
+                return Move::Say(told(stopped) + &left);
             }
             match stages.get(so_far.len()) {
                 Some((tool, ask)) => Move::Ask(vec![Question::new(tool.clone(), ask(&sight.words, so_far))]),
                 None => Move::Say(so_far.last().map_or_else(String::new, |found| found.words().to_owned())),
             }
         });
-        Team::build(Agent::new(name, "").max_steps(steps), delegates, Some(rule), change)
+        Team::by_rule(Lead { name, rule, moves }, members, change)
     }
 }
 

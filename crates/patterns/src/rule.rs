@@ -1,7 +1,7 @@
 //! An agent that is code.
 
 use serde::Deserialize;
-use sommelier_handoff::DelegateStatus;
+use sommelier_handoff::{DelegateStatus, Fields, HandoffPackage};
 use sommelier_protocol::{ContentBlock, Message, ModelRequest, ModelResponse, Role, StopReason, ToolUse};
 use sommelier_runtime::{Model, ModelError};
 use std::fmt;
@@ -41,7 +41,7 @@ pub struct Finding {
     pub status: DelegateStatus,
     /// What it says; `None` when there is nothing.
     pub finding: Option<String>,
-    /// Why it is not done; `None` when it is.
+    /// Why it is not done, in the core's words, which are for whoever looks after the agents; `None` when it is done.
     pub reason: Option<String>,
     /// Model calls it took, those of its own delegates included.
     pub steps_used: u32,
@@ -59,11 +59,13 @@ impl Finding {
     }
 }
 
-/// What a rule decides by: the user's newest words, and what delegates have found since, in the order of the questions.
+/// What a rule decides by: what it was asked, and what delegates have found since, in the order of the questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sight {
-    /// The user's words.
+    /// The user's newest words; where another agent has asked or handed over, the task of its package.
     pub words: String,
+    /// The values that came with the task; empty for a user's words.
+    pub context: Fields,
     /// The findings.
     pub findings: Vec<Finding>,
 }
@@ -122,17 +124,27 @@ fn reply(content: Vec<ContentBlock>, stop: StopReason) -> ModelResponse {
 }
 
 fn sight(messages: &[Message]) -> Sight {
-    let is_spoken = |message: &Message| message.role == Role::User && message.texts().next().is_some();
-    let start = messages.iter().rposition(is_spoken).unwrap_or(0);
+    // What the user adds while delegates work stands beside their results, and begins nothing anew.
+    let begins = |message: &Message| {
+        message.role == Role::User
+            && message.texts().next().is_some()
+            && message.tool_results().next().is_none()
+    };
+    let start = messages.iter().rposition(begins).unwrap_or(0);
     let since = messages.get(start..).unwrap_or_default();
-    let words = since.first().and_then(|message| message.texts().last()).unwrap_or_default().to_owned();
+    let spoken = since.iter().filter(|message| message.role == Role::User);
+    let words = spoken.flat_map(Message::texts).last().unwrap_or_default();
     let results = since.iter().flat_map(Message::tool_results);
     let calls: Vec<&ToolUse> = since.iter().flat_map(Message::tool_uses).collect();
     let findings = results.map(|result| {
         let call = calls.iter().find(|call| call.id() == result.tool_use_id());
         finding(call.map_or("", |call| call.name()), &result.words())
     });
-    Sight { words, findings: findings.collect() }
+    let (words, context) = match HandoffPackage::from_told(words) {
+        Some((_, package)) => (package.task().to_owned(), package.context_fields().clone()),
+        None => (words.to_owned(), Fields::default()),
+    };
+    Sight { words, context, findings: findings.collect() }
 }
 
 /// What the core wrote as the answer to a question: the result of a branch, or why there was none.

@@ -1,14 +1,21 @@
 //! Somebody outside who decides.
 
-use sommelier_handoff::{Agent, BuildErrors, Delegate, RelayBuilder};
+use sommelier_handoff::{Agent, RelayBuilder};
 
-use crate::{Finding, Move, Question, Rule, Team};
+use crate::member::all_at_once;
+use crate::team::Lead;
+use crate::{Finding, Member, Move, Question, Rule, Team, TeamError};
 
 /// A supervisor receives the request, decides who works on it, has them work, and puts together what they found. It sees
 /// their findings and nothing of their steps, and it keeps the turn.
 ///
 /// It comes in two kinds. By rule, the decision and the putting together are code: the same for the same words, at no
 /// model call. By model, both are a model's, which reads the descriptions of its delegates.
+///
+/// What its conversation holds does not grow with the work: the user's words, its calls, their results, its answer. These
+/// are four messages in the form of Anthropic, however many it asks in one reply and however long they work. In the form
+/// of OpenAI the system prompt is a message and so is each result: six, where it asks two. The steps are in the runs of
+/// the branches, which the report's [links](sommelier_runner::Report::links) hold.
 ///
 /// ```
 /// use sommelier_handoff::{Agent, Delegate};
@@ -31,23 +38,28 @@ use crate::{Finding, Move, Question, Rule, Team};
 /// let model = ScriptedModel::new()
 ///     .turn("billing", |_| script::say("It was paid twice."))
 ///     .turn("shipping", |_| script::say("It is in transit."));
-/// let runner = team.on(Runner::new(model));
-/// let Outcome::Ended(report) = runner.run(team.relay(), "My invoice, and my parcel?")? else { panic!() };
+/// let Outcome::Ended(report) = team.run(Runner::new(model), "My invoice, and my parcel?")? else { panic!() };
 /// assert_eq!(report.answer(), "It was paid twice. It is in transit.");
 /// assert_eq!(team.model_calls(&report), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Supervisor {
-    lead: Agent,
-    rule: Option<Rule>,
-    delegates: Vec<Delegate>,
+    lead: Decider,
+    members: Vec<Member>,
+}
+
+/// Who decides.
+#[derive(Clone, Debug)]
+enum Decider {
+    Model(Agent),
+    Rule(String, Rule),
 }
 
 impl Supervisor {
     /// A supervisor whose decisions are those of its model.
     pub fn by_model(lead: Agent) -> Self {
-        Self { lead, rule: None, delegates: Vec::new() }
+        Self { lead: Decider::Model(lead), members: Vec::new() }
     }
 
     /// A supervisor that decides by code. `decide` says from the user's words who is asked what, before anybody works;
@@ -65,20 +77,21 @@ impl Supervisor {
                 false => Move::Ask(questions),
             }
         });
-        Self { lead: Agent::new(name, ""), rule: Some(rule), delegates: Vec::new() }
+        Self { lead: Decider::Rule(name.into(), rule), members: Vec::new() }
     }
 
     /// Adds somebody whom the supervisor may ask.
-    pub fn delegate(mut self, delegate: Delegate) -> Self {
-        self.delegates.push(delegate);
+    pub fn delegate(mut self, member: impl Into<Member>) -> Self {
+        self.members.push(member.into());
         self
     }
 
     /// Checks everything before anything runs.
     ///
     /// # Errors
-    /// [`BuildErrors`] with all that is wrong.
-    pub fn build(self) -> Result<Team, BuildErrors> {
+    /// [`TeamError`] when it decides by rule and a delegate waits for another, when an agent has a rule's name, or when it
+    /// all makes no relay.
+    pub fn build(self) -> Result<Team, TeamError> {
         self.build_with(|relay| relay)
     }
 
@@ -86,8 +99,15 @@ impl Supervisor {
     /// greater depth.
     ///
     /// # Errors
-    /// [`BuildErrors`] with all that is wrong.
-    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, BuildErrors> {
-        Team::build(self.lead, self.delegates, self.rule, change)
+    /// [`TeamError`], as [`build`](Self::build).
+    pub fn build_with(self, change: impl FnOnce(RelayBuilder) -> RelayBuilder) -> Result<Team, TeamError> {
+        let Self { lead, members } = self;
+        match lead {
+            Decider::Model(lead) => Team::by_model(lead, members, change),
+            Decider::Rule(name, rule) => {
+                all_at_once(&name, &members)?;
+                Team::by_rule(Lead { name, rule, moves: 2 }, members, change)
+            }
+        }
     }
 }

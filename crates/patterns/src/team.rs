@@ -1,45 +1,124 @@
 //! A pattern that is ready to run.
 
-use sommelier_handoff::{Agent, AgentName, BuildErrors, Delegate, Relay, RelayBuilder, Run};
-use sommelier_runner::{Report, Runner};
+use sommelier_handoff::{Agent, AgentName, Delegate, Relay, RelayBuilder, Run};
+use sommelier_runner::{Outcome, Report, RunError, Runner};
+use sommelier_runtime::Limits;
 use std::collections::BTreeMap;
 
-use crate::Rule;
+use crate::{Member, Rule, TeamError};
 
-/// A pattern that is ready to run: an agent with delegates, and the rule that decides for it, if one does.
+/// Model calls that a relay allows when nothing is said.
+const USUAL_BUDGET: u32 = 50;
+
+/// A pattern that is ready to run: an agent with delegates, and the rules that decide for it and for the teams behind
+/// its delegates.
 #[derive(Clone, Debug)]
 pub struct Team {
     relay: Relay,
-    rule: Option<Rule>,
+    rules: BTreeMap<AgentName, Rule>,
+}
+
+/// The code that leads a team.
+pub(crate) struct Lead {
+    pub(crate) name: String,
+    pub(crate) rule: Rule,
+    /// Its moves, when it asks each member once.
+    pub(crate) moves: u32,
 }
 
 impl Team {
-    pub(crate) fn build(
-        lead: Agent,
-        delegates: Vec<Delegate>,
-        rule: Option<Rule>,
+    /// A team that code leads. What it may ask and how often its author has written down, so nothing of it is cut, and
+    /// the budget is at least what all members may spend together.
+    pub(crate) fn by_rule(
+        lead: Lead,
+        members: Vec<Member>,
         change: impl FnOnce(RelayBuilder) -> RelayBuilder,
-    ) -> Result<Self, BuildErrors> {
-        let name = lead.name().to_owned();
-        let relay = Relay::builder().agent(lead).entry(&*name);
-        let relay = delegates.into_iter().fold(relay, |relay, delegate| relay.delegate(&*name, delegate));
-        Ok(Self { relay: change(relay).build()?, rule })
+    ) -> Result<Self, TeamError> {
+        let Lead { name, rule, moves } = lead;
+        let usual = Limits::default();
+        let max_steps = usual.max_steps.max(moves);
+        let limits = Limits { max_steps, calls_per_reply: u32::MAX as usize, ..usual };
+        let most = members.iter().map(|member| member.delegate.allowance()).fold(moves, u32::saturating_add);
+        Self::build(Agent::new(name, "").limits(limits), Some(rule), members, |relay| {
+            change(relay.max_model_calls(most.max(USUAL_BUDGET)))
+        })
     }
 
-    /// The relay to run.
+    /// A team whose lead is a model.
+    pub(crate) fn by_model(
+        lead: Agent,
+        members: Vec<Member>,
+        change: impl FnOnce(RelayBuilder) -> RelayBuilder,
+    ) -> Result<Self, TeamError> {
+        Self::build(lead, None, members, change)
+    }
+
+    fn build(
+        lead: Agent,
+        rule: Option<Rule>,
+        members: Vec<Member>,
+        change: impl FnOnce(RelayBuilder) -> RelayBuilder,
+    ) -> Result<Self, TeamError> {
+        let name = lead.name().to_owned();
+        let mut relay = Relay::builder().agent(lead).entry(&*name);
+        let mut of_members = Vec::new();
+        for Member { delegate, rules } in members {
+            relay = relay.delegate(&*name, delegate);
+            of_members.extend(rules);
+        }
+        let relay = change(relay).build()?;
+        let mut rules = BTreeMap::new();
+        let of_lead = rule.map(|rule| (relay.entry().clone(), rule));
+        for (name, rule) in of_lead.into_iter().chain(of_members) {
+            if rules.insert(name.clone(), rule).is_some() {
+                return Err(TeamError::TwoRules { name });
+            }
+        }
+        let everybody = agents(&relay);
+        let is_double = |name: &&AgentName| everybody.iter().filter(|agent| *agent == name).count() > 1;
+        match rules.keys().find(is_double) {
+            Some(name) => Err(TeamError::NamedLikeRule { name: name.clone() }),
+            None => Ok(Self { relay, rules }),
+        }
+    }
+
+    /// The relay to run. It alone is not the team: where rules decide it needs a runner that has them, which is what
+    /// [`on`](Self::on) makes; without it the leads' moves are asked of a model.
     pub fn relay(&self) -> &Relay {
         &self.relay
     }
 
-    /// The runner with the rule in the place of the lead's model. Where a model decides, the runner as it is.
-    pub fn on<'m>(&self, runner: Runner<'m>) -> Runner<'m> {
-        match &self.rule {
-            Some(rule) => runner.model_of(self.relay.entry().as_str(), rule.clone()),
-            None => runner,
-        }
+    /// The rules of the whole tree, each by the name of the agent that it decides for; none where only models decide.
+    /// For a driver of one's own: a [`Rule`] is a [`Model`](sommelier_runtime::Model), to be asked for that agent.
+    pub fn rules(&self) -> impl Iterator<Item = (&AgentName, &Rule)> {
+        self.rules.iter()
     }
 
-    /// Model calls of a run of this team: the moves of a rule are none.
+    /// The runner with each rule of the tree in the place of its agent's model. Where only models decide, the runner as
+    /// it is.
+    pub fn on<'m>(&self, runner: Runner<'m>) -> Runner<'m> {
+        self.rules().fold(runner, |runner, (name, rule)| runner.model_of(name.as_str(), rule.clone()))
+    }
+
+    /// Begins a conversation with the user's words and drives it to its end. To go on with it afterwards, take the
+    /// runner that [`on`](Self::on) makes.
+    ///
+    /// # Errors
+    /// [`RunError`], as [`Runner::run`].
+    pub fn run(&self, runner: Runner<'_>, text: &str) -> Result<Outcome, RunError> {
+        self.on(runner).run(&self.relay, text)
+    }
+
+    /// The team as somebody whom another pattern asks by calls of `tool`. It may make as many model calls for one
+    /// question as its own relay allows, unless [`Member::max_model_calls`] says otherwise, and never more than its
+    /// asker has left.
+    pub fn behind(self, tool: impl Into<String>) -> Member {
+        let most = self.relay.max_model_calls();
+        let delegate = Delegate::team(tool, self.relay).max_model_calls(most);
+        Member { delegate, rules: self.rules.into_iter().collect() }
+    }
+
+    /// Model calls of a run of this team: the moves of rules are none, nor are those of teams within it.
     pub fn model_calls(&self, report: &Report) -> u32 {
         let costs = report.cost_by_agent();
         let of_models = costs.iter().filter(|(agent, _)| self.is_model(agent));
@@ -47,14 +126,21 @@ impl Team {
     }
 
     /// The model calls of a run of this team that had to wait for each other: of branches that ran side by side the
-    /// longest counts.
+    /// longest counts, and the moves of rules do not.
     pub fn critical_path(&self, report: &Report) -> u32 {
         longest_chain(report.done().run(), &|agent| self.is_model(agent))
     }
 
     fn is_model(&self, agent: &AgentName) -> bool {
-        self.rule.is_none() || agent != self.relay.entry()
+        !self.rules.contains_key(agent)
     }
+}
+
+/// The names of all agents of a tree; one that stands in it twice is named twice.
+fn agents(relay: &Relay) -> Vec<&AgentName> {
+    let mine = relay.agents().map(|agent| agent.name());
+    let behind = relay.delegates().filter_map(|(asker, tool)| relay.delegate(asker.as_str(), tool.as_str()));
+    mine.chain(behind.flat_map(agents)).collect()
 }
 
 /// The model calls of a run that had to wait for each other, where every agent is a model's: of branches that ran side

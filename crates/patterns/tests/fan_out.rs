@@ -6,15 +6,24 @@ use sommelier_handoff::{Agent, Delegate, DelegateStatus, RunEnd};
 use sommelier_patterns::{
     Conflict, FanOut, Finding, Merged, OnConflict, Pipeline, Team, critical_path, merge,
 };
-use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, ToolUse};
 use sommelier_runner::{Outcome, Report, Runner};
-use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
+use sommelier_runtime::tool::{CallContext, Failure};
+use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+tool_args! {
+    /// What to look at.
+    struct Look {
+        /// A word.
+        word: String,
+    }
+}
+
 fn run(team: &Team, model: impl Model, words: &str) -> Report {
-    let runner = team.on(Runner::new(model).conversation("c"));
-    let Outcome::Ended(report) = runner.run(team.relay(), words).unwrap() else { panic!("it ends") };
+    let runner = Runner::new(model).conversation("c");
+    let Outcome::Ended(report) = team.run(runner, words).unwrap() else { panic!("it ends") };
     report
 }
 
@@ -39,7 +48,14 @@ impl Model for SecondFails {
     }
 }
 
-/// C146, S0-26: one part fails and the others' findings are kept; the failed one is a typed result in its place.
+const NO_LINE: &str = "failed: the model could not be reached: no line";
+
+fn reasons(report: &Report) -> Vec<Option<&str>> {
+    report.links().iter().map(|link| link.result().unwrap().reason.as_deref()).collect()
+}
+
+/// C146, S0-26: one part fails and the others' findings are kept; the failed one is a typed result in its place. The
+/// answer says which it is in plain words, and the reason is on record.
 #[test]
 fn a_failed_part_leaves_the_others() {
     let team = three(FanOut::new("fan_out")).build().unwrap();
@@ -47,9 +63,10 @@ fn a_failed_part_leaves_the_others() {
     assert_eq!(
         report.answer(),
         "ask_first: first is fine.\n\
-         ask_second failed: failed: the model could not be reached: no line\n\
+         ask_second did not answer.\n\
          ask_third: third is fine."
     );
+    assert_eq!(reasons(&report), [None, Some(NO_LINE), None]);
     let ends: Vec<&str> = report.links().iter().map(|link| link.run().unwrap().end().as_str()).collect();
     assert_eq!(ends, ["answered", "failed", "answered"]);
 }
@@ -89,9 +106,11 @@ fn all_or_nothing_calls_the_others_off() {
     assert_eq!(
         report.answer(),
         "Not all parts could be done.\n\
-         ask_first failed: cancelled: called off, since another branch failed\n\
-         ask_second failed: failed: the model could not be reached: no line"
+         ask_first did not answer.\n\
+         ask_second did not answer."
     );
+    let called_off = "cancelled: called off, since another branch failed";
+    assert_eq!(reasons(&report), [Some(called_off), Some(NO_LINE)]);
 }
 
 /// S0-26: which parts there are stands before the request; each gets its own question, and all answers go into one.
@@ -159,13 +178,41 @@ fn a_pipeline_stops_at_a_stage_that_fails() {
     let team =
         ["first", "second", "third"].into_iter().fold(Pipeline::new("pipeline"), stage).build().unwrap();
     let report = run(&team, SecondFails, "Go.");
-    assert_eq!(
-        report.answer(),
-        "do_second failed: failed: the model could not be reached: no line\nStages not run: 1."
-    );
+    assert_eq!(report.answer(), "do_second did not answer.\nStages not run: 1.");
+    assert_eq!(reasons(&report), [None, Some(NO_LINE)]);
     let statuses: Vec<DelegateStatus> =
         report.links().iter().map(|link| link.result().unwrap().status).collect();
     assert_eq!(statuses, [DelegateStatus::Done, DelegateStatus::Failed]);
+}
+
+/// What a part said before it was cut short is told as what it is, by a fan-out and by a pipeline, whose last stage it
+/// is here. An aggregate of one's own can tell the reason too.
+#[test]
+fn a_part_that_is_cut_short_is_told_with_what_it_said() {
+    struct Looks;
+    impl Model for Looks {
+        fn complete(&self, _: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+            let call = ToolUse::scripted("tu_1", "look", r#"{"word":"rooms"}"#);
+            Ok(script::reply(vec![ContentBlock::text("I look."), call.into()], StopReason::ToolUse))
+        }
+    }
+    let look =
+        || Tool::new("look", "Looks.", |looked: Look, _: &CallContext<'_>| Ok::<_, Failure>(looked.word));
+    let part = || Delegate::new("ask_slow", Agent::new("slow", "").tools([look()])).max_model_calls(1);
+    let ask = |words: &str| words.to_owned();
+    let told = "ask_slow did not finish; what it said so far: I look.";
+
+    let fan_out = FanOut::new("fan_out").part(part(), ask);
+    let report = run(&fan_out.clone().build().unwrap(), Looks, "Go.");
+    assert_eq!(report.answer(), told);
+    let report = run(&fan_out.clone().all_or_nothing().build().unwrap(), Looks, "Go.");
+    assert_eq!(report.answer(), format!("Not all parts could be done.\n{told}"));
+    let pipeline = Pipeline::new("pipeline").stage(part(), move |words, _| ask(words)).build().unwrap();
+    assert_eq!(run(&pipeline, Looks, "Go.").answer(), told);
+
+    let reason = |_: &str, findings: &[Finding]| findings[0].reason.clone().unwrap_or_default();
+    let report = run(&fan_out.aggregate(reason).build().unwrap(), Looks, "Go.");
+    assert_eq!(report.answer(), "budget_spent: 1 model call(s)");
 }
 
 /// C148: what each part alone gave is kept; a key that two gave differently is reported under every rule, and kept as

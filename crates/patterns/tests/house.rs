@@ -7,8 +7,8 @@ use sommelier_runner::{Outcome, Report, Runner};
 use std::sync::Arc;
 
 fn run(team: &Team, words: &str) -> Report {
-    let runner = team.on(Runner::new(OfflineRules).conversation("c"));
-    let Outcome::Ended(report) = runner.run(team.relay(), words).unwrap() else { panic!("it ends") };
+    let runner = Runner::new(OfflineRules).conversation("c");
+    let Outcome::Ended(report) = team.run(runner, words).unwrap() else { panic!("it ends") };
     report
 }
 

@@ -108,8 +108,8 @@ fn with_supervisor(model: ScriptedModel) -> ScriptedModel {
 }
 
 fn run(team: &Team, model: &ScriptedModel) -> Report {
-    let runner = team.on(Runner::new(model).conversation("c"));
-    let Outcome::Ended(report) = runner.run(team.relay(), REQUEST).unwrap() else { panic!("it ends") };
+    let runner = Runner::new(model).conversation("c");
+    let Outcome::Ended(report) = team.run(runner, REQUEST).unwrap() else { panic!("it ends") };
     assert_eq!(model.unused(), [], "every scripted turn was asked for");
     report
 }
@@ -218,7 +218,7 @@ fn an_agent_has_the_same_tools_as_a_delegate_and_alone() {
         |_, _| "Fine.".to_owned(),
     );
     let team = team.delegate(Delegate::new("ask_billing", billing())).build().unwrap();
-    team.on(Runner::new(Spy(&offered))).run(team.relay(), "hello").unwrap();
+    team.run(Runner::new(Spy(&offered)), "hello").unwrap();
     let offered = offered.into_inner().unwrap();
     assert_eq!(offered, [["get_invoice"], ["get_invoice"]]);
 }

@@ -95,7 +95,7 @@ impl Scene {
         let runner = Runner::new(model).gate(Gate::approve_all()).conversation(&*conversation);
         let before = ledger(house);
         let outcome = match team {
-            Some(team) => team.on(runner).run(team.relay(), &request)?,
+            Some(team) => team.run(runner, &request)?,
             None => runner.run(&relay(house, entry(&request)).build()?, &request)?,
         };
         let Outcome::Ended(report) = outcome else { return Err("a run did not end".into()) };
