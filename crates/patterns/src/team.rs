@@ -12,6 +12,30 @@ const USUAL_BUDGET: u32 = 50;
 
 /// A pattern that is ready to run: an agent with delegates, and the rules that decide for it and for the teams behind
 /// its delegates.
+///
+/// ```
+/// use sommelier_handoff::{Agent, Delegate};
+/// use sommelier_patterns::FanOut;
+/// use sommelier_runner::{Outcome, Runner};
+/// use sommelier_runtime::{ScriptedModel, script};
+///
+/// let team = FanOut::new("waiter")
+///     .part(Delegate::new("ask_kitchen", Agent::new("kitchen", "")), |words| words.to_owned())
+///     .build()?;
+/// let model = ScriptedModel::new().turn("kitchen", |request| {
+///     let is_first = script::first_words(request).contains("What is there?");
+///     script::say(if is_first { "Turbot." } else { "It is out." })
+/// });
+/// let Outcome::Ended(first) = team.run(Runner::new(&model), "What is there?")? else { panic!() };
+/// assert_eq!(first.answer(), "ask_kitchen: Turbot.");
+///
+/// // The same by hand, to go on with the conversation.
+/// let runner = team.on(Runner::new(&model));
+/// let Outcome::Ended(second) = runner.go_on(team.relay(), first.into_done(), "Is it still there?")? else { panic!() };
+/// assert_eq!(second.answer(), "ask_kitchen: It is out.");
+/// assert_eq!(team.model_calls(&second), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Team {
     relay: Relay,

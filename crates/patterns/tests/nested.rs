@@ -41,7 +41,7 @@ fn three_levels() -> Team {
 
 /// What an agent was asked.
 fn task(request: &ModelRequest<'_>) -> String {
-    let (_, package) = HandoffPackage::from_told(&script::first_words(request)).unwrap();
+    let (_, package) = HandoffPackage::from_told(script::first_words(request)).unwrap();
     package.task().to_owned()
 }
 

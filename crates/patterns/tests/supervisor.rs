@@ -4,10 +4,12 @@
 use serde_json::{Value, json};
 use sommelier_handoff::{Agent, Delegate, DelegateStatus};
 use sommelier_patterns::{Question, Supervisor, Team};
-use sommelier_protocol::{Role, ToolUse};
+use sommelier_protocol::openai::{self, ChatRole};
+use sommelier_protocol::{Message, ModelRequest, Role, System, ToolUse};
 use sommelier_runner::{Outcome, Report, Runner, run_agent};
 use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{ScriptedModel, Tool, script, tool_args};
+use std::borrow::Cow;
 
 tool_args! {
     /// Which invoice.
@@ -64,7 +66,7 @@ fn specialists(extra: usize) -> ScriptedModel {
             model.turn(agent, move |_| script::call(&format!("tu_{n}"), tool, args))
         })
     };
-    let found = |request: &sommelier_protocol::ModelRequest<'_>| -> Value {
+    let found = |request: &ModelRequest<'_>| -> Value {
         serde_json::from_str(&script::last_result(request)).unwrap()
     };
     let model = look(ScriptedModel::new(), "billing", "get_invoice", r#"{"invoice_id":"INV-311"}"#);
@@ -143,8 +145,8 @@ fn both_halves_are_answered_over_two_links() {
     );
 }
 
-/// S3-07, S3-09: whatever its specialists do, the supervisor's conversation is the same four messages here, which are
-/// six in the form of OpenAI: the system prompt stands among them, and each result is a message.
+/// S3-07, S3-09: however long its specialists work, the supervisor's conversation is four messages here and six in the
+/// form of OpenAI, where the system prompt stands among them and each result is a message; nothing of the work is in it.
 #[test]
 fn a_supervisor_holds_findings_and_nothing_of_the_steps() {
     let team = by_model();
@@ -158,9 +160,18 @@ fn a_supervisor_holds_findings_and_nothing_of_the_steps() {
     let short = conversation(0);
     let roles: Vec<Role> = short.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::User, Role::Assistant]);
+    let system = || Some(Cow::Owned(System::Text("You answer from what the desks find.".into())));
+    let chat_roles = |messages: &[Message]| -> Vec<ChatRole> {
+        let request = ModelRequest { system: system(), ..ModelRequest::new("", 0, messages) };
+        openai::to_chat(&request).iter().map(|message| message.role).collect()
+    };
+    use ChatRole::{Assistant, System as Prompt, Tool as Result, User};
+    let six = [Prompt, User, Assistant, Result, Result, Assistant];
+    assert_eq!(chat_roles(&short), six);
     for extra in 1..=2 {
         let long = conversation(extra);
         let [asked, calls, _, answer] = &long[..] else { panic!("four messages: {long:?}") };
+        assert_eq!(chat_roles(&long), six);
         assert_eq!([asked, calls, answer], [&short[0], &short[1], &short[3]]);
         let text = serde_json::to_string(&long).unwrap();
         assert!(!text.contains("get_invoice") && !text.contains("track_parcel"), "{text}");
@@ -205,7 +216,7 @@ fn an_agent_has_the_same_tools_as_a_delegate_and_alone() {
     impl sommelier_runtime::Model for Spy<'_> {
         fn complete(
             &self,
-            request: sommelier_protocol::ModelRequest<'_>,
+            request: ModelRequest<'_>,
         ) -> Result<sommelier_protocol::ModelResponse, sommelier_runtime::ModelError> {
             self.0.lock().unwrap().push(request.tools.iter().map(|tool| tool.name.to_string()).collect());
             Ok(script::say("Fine."))
