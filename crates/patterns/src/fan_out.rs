@@ -110,7 +110,9 @@ impl FanOut {
         all_at_once(&name, &members)?;
         let rule = Rule::new(move |sight| {
             if sight.findings.is_empty() {
-                let ask = |(tool, ask): &(String, Arc<Ask>)| Question::new(tool.clone(), ask(&sight.words));
+                let ask = |(tool, ask): &(String, Arc<Ask>)| {
+                    Question::new(tool.clone(), ask(&sight.words)).with_context(sight.context.clone())
+                };
                 return Move::Ask(parts.iter().map(ask).collect());
             }
             if all_or_nothing && sight.findings.iter().any(|found| !found.is_done()) {

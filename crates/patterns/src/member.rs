@@ -7,6 +7,9 @@ use crate::{Rule, TeamError};
 /// Whom a pattern may ask: a [`Delegate`], or a whole [`Team`](crate::Team) put [behind](crate::Team::behind) a tool,
 /// whose rules come along.
 ///
+/// Where a team is asked with a [context](sommelier_handoff::HandoffPackage::context), the rule that leads it hands
+/// those values on with each question that it asks.
+///
 /// A team's relay that is made a delegate by [`Delegate::team`] leaves its rules behind; put the team behind a tool
 /// instead.
 ///

@@ -90,7 +90,10 @@ impl Pipeline {
                 return Move::Say(told(stopped) + &left);
             }
             match stages.get(so_far.len()) {
-                Some((tool, ask)) => Move::Ask(vec![Question::new(tool.clone(), ask(&sight.words, so_far))]),
+                Some((tool, ask)) => {
+                    let question = Question::new(tool.clone(), ask(&sight.words, so_far));
+                    Move::Ask(vec![question.with_context(sight.context.clone())])
+                }
                 None => Move::Say(so_far.last().map_or_else(String::new, |found| found.words().to_owned())),
             }
         });

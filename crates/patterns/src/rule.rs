@@ -1,6 +1,6 @@
 //! An agent that is code.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sommelier_handoff::{DelegateStatus, Fields, HandoffPackage};
 use sommelier_protocol::{ContentBlock, Message, ModelRequest, ModelResponse, Role, StopReason, ToolUse};
 use sommelier_runtime::{Model, ModelError};
@@ -23,12 +23,31 @@ pub struct Question {
     pub tool: String,
     /// The question, complete in itself.
     pub question: String,
+    /// Values that go with it; empty when it needs none.
+    pub context: Fields,
 }
 
 impl Question {
     /// A question to the delegate behind `tool`.
     pub fn new(tool: impl Into<String>, question: impl Into<String>) -> Self {
-        Self { tool: tool.into(), question: question.into() }
+        Self { tool: tool.into(), question: question.into(), context: Fields::default() }
+    }
+
+    /// With these values, such as those of a [`Sight`].
+    pub fn with_context(self, context: Fields) -> Self {
+        Self { context, ..self }
+    }
+
+    /// The arguments of the call that asks it.
+    fn arguments(&self) -> String {
+        #[derive(Serialize)]
+        struct Arguments<'a> {
+            question: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            context: Option<&'a Fields>,
+        }
+        let context = Some(&self.context).filter(|context| !context.is_empty());
+        serde_json::to_string(&Arguments { question: &self.question, context }).unwrap_or_default()
     }
 }
 
@@ -102,7 +121,7 @@ impl Model for Rule {
         let blocks = match (self.0)(&sight(&request.messages)) {
             Move::Say(text) => return Ok(reply(vec![ContentBlock::text(text)], StopReason::EndTurn)),
             Move::Ask(questions) => questions.into_iter().enumerate().map(|(place, asked)| {
-                let arguments = serde_json::json!({ "question": asked.question }).to_string();
+                let arguments = asked.arguments();
                 let id = format!("ask_{}", calls_so_far + place + 1);
                 ContentBlock::from(ToolUse::scripted(id, asked.tool, &arguments))
             }),

@@ -72,10 +72,15 @@ impl Supervisor {
     ) -> Self {
         let rule = Rule::new(move |sight| {
             let questions = if sight.findings.is_empty() { decide(&sight.words) } else { Vec::new() };
-            match questions.is_empty() {
-                true => Move::Say(aggregate(&sight.words, &sight.findings)),
-                false => Move::Ask(questions),
+            if questions.is_empty() {
+                return Move::Say(aggregate(&sight.words, &sight.findings));
             }
+            // What the supervisor was given with its own question its delegates need for theirs.
+            let with_context = |asked: Question| match asked.context.is_empty() {
+                true => asked.with_context(sight.context.clone()),
+                false => asked,
+            };
+            Move::Ask(questions.into_iter().map(with_context).collect())
         });
         Self { lead: Decider::Rule(name.into(), rule), members: Vec::new() }
     }

@@ -222,6 +222,43 @@ fn a_rule_sees_the_task_and_its_context() {
     assert_eq!(seen.lock().unwrap().split_off(0), [sight(words, &HandoffPackage::new(""))]);
 }
 
+/// The values that a team is asked with go on to whom its rule asks, as they were written; a question that has its own
+/// keeps them.
+#[test]
+fn the_context_of_a_question_goes_on() {
+    let own = HandoffPackage::new("").context("own", &true).unwrap();
+    let context = own.context_fields().clone();
+    let decide = move |words: &str| {
+        let asked = Question::new("ask_billing", words);
+        vec![asked.clone(), asked.with_context(context.clone())]
+    };
+    let fan_out = FanOut::new("desks").part(desk("billing"), str::to_owned).build().unwrap();
+    let pipeline = Pipeline::new("line").stage(desk("billing"), |words, _| words.to_owned()).build().unwrap();
+    let by_rule = Supervisor::by_rule("lead", decide, |_, findings| joined(findings));
+    let by_rule = by_rule.delegate(desk("billing")).build().unwrap();
+    let given = r#"{"question":"What is it?","context":{"rate":1.10,"cents":6000}}"#;
+    let given_on = r#"{"task":"What is it?","context":{"rate":1.10,"cents":6000}}"#;
+    let with_own = r#"{"task":"What is it?","context":{"own":true}}"#;
+    for (team, expected) in
+        [(fan_out, vec![given_on]), (pipeline, vec![given_on]), (by_rule, vec![given_on, with_own])]
+    {
+        let team = Supervisor::by_model(Agent::new("head", "")).delegate(team.behind("ask_team"));
+        let says = |request: &ModelRequest<'_>| script::say(task(request));
+        let model = ScriptedModel::new()
+            .turn("head", move |_| script::call("tu_1", "ask_team", given))
+            .turn("head", |_| script::say("Done."))
+            .turn("billing", says);
+        let report = run(&team.build().unwrap(), &model, "Hello.");
+        let asked = report.links()[0].run().unwrap().run().links().iter();
+        let packages: Vec<String> = asked.map(|link| link.package.as_ref().unwrap().to_json()).collect();
+        assert_eq!(packages, expected);
+    }
+    // Of a user's words there is none to hand on.
+    let alone = FanOut::new("desks").part(desk("billing"), str::to_owned).build().unwrap();
+    let report = run(&alone, everybody(), "Hello.");
+    assert_eq!(report.links()[0].package, Some(HandoffPackage::new("Hello.")));
+}
+
 /// Sixty parts are all asked, and all answer, with nothing set besides; a supervisor's rule may ask as many.
 #[test]
 fn sixty_parts_are_asked_at_once() {
