@@ -84,7 +84,7 @@ pub enum Reason {
     FoundInWork,
     /// The order stood before the request.
     OrderFixed,
-    /// Nothing is asked of any trade.
+    /// Nothing is asked that one of the agents could do.
     NoPart,
     /// One trade does it all.
     OneTrade,
@@ -138,7 +138,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::FoundInWork => "a need came up in the work that nothing in the request tells",
             Self::OrderFixed => "who works after whom was fixed before any request existed",
-            Self::NoPart => "nothing in the request is asked of any trade",
+            Self::NoPart => "nothing is asked that one of the agents could do",
             Self::OneTrade => "one trade does all that is asked",
             Self::KnownAndIndependent => {
                 "every part was known at arrival and none needs the result of another"

@@ -131,7 +131,7 @@ fn a_choice_is_told_in_one_sentence() {
         [
             "handoff, since a need came up in the work that nothing in the request tells",
             "pipeline, since who works after whom was fixed before any request existed",
-            "single_agent, since nothing in the request is asked of any trade",
+            "single_agent, since nothing is asked that one of the agents could do",
             "single_agent, since one trade does all that is asked",
             "fan_out, since every part was known at arrival and none needs the result of another",
             "handoff, since a part needs a result that only the agent at work on another part has",

@@ -54,8 +54,10 @@ impl Facets {
 /// - what a no-show or a cancellation comes to, beside a quote or an order to book, or of a booking that the question
 ///   describes: it is a share of the price. The rule itself, as "the cancellation policy" or "until when can I cancel",
 ///   is not;
-/// - an order to book what is cheapest, or on a condition of a quote;
-/// - a comparison that is wanted only if a quote turns out so and so.
+/// - the same of what a comparison finds: "for it", "the cheaper one";
+/// - what comes back, beside the order to cancel: the refund is that of the cancelled booking;
+/// - a quote or an order to book what a comparison finds, or on a condition of a quote;
+/// - whatever is wanted only if another part turns out so and so: "otherwise", "if it is taken".
 ///
 /// ```
 /// use reservo::{Entry, facets};
@@ -111,7 +113,6 @@ impl<'p> From<Option<&'p Part>> for Needed<'p> {
 }
 
 fn needed<'p>(part: &Part, all: &'p [Part], text: &str) -> Needed<'p> {
-    let asked = || Asked::of(part.span.of(text));
     let earlier = part.refers_to.and_then(|at| all.get(at));
     let here = all.iter().position(|other| std::ptr::eq(other, part)).unwrap_or_default();
     // The latest one before it, and if there is none, the first one after it.
@@ -119,7 +120,13 @@ fn needed<'p>(part: &Part, all: &'p [Part], text: &str) -> Needed<'p> {
         let is_wanted = |other: &&Part| priced_request(other).is_some_and(wanted);
         all[..here].iter().rev().find(is_wanted).or_else(|| all.iter().find(is_wanted))
     };
+    let before = |wanted: fn(&Intent) -> bool| all[..here].iter().rev().find(|other| wanted(&other.intent));
+    let Asked { supposes, amount, rule, of_several, otherwise, back } = Asked::of(part.span.of(text));
+    if let Some(first_choice) = before(|intent| intent.desk().is_some()).filter(|_| otherwise) {
+        return Needed::Result(first_choice);
+    }
     match &part.intent {
+        Intent::Quote(_) => earlier.filter(|earlier| matches!(earlier.intent, Intent::Compare(_))).into(),
         Intent::Book(request) => {
             let is_chosen_by = |earlier: &&Part| match earlier.intent {
                 Intent::Compare(_) => true,
@@ -128,19 +135,24 @@ fn needed<'p>(part: &Part, all: &'p [Part], text: &str) -> Needed<'p> {
             earlier.filter(is_chosen_by).into()
         }
         Intent::Compare(_) => {
-            let Asked { supposes, of_several, .. } = asked();
             let quoted = all[..here].iter().rev().find(|other| priced_request(other).is_some());
             quoted.filter(|_| supposes && !of_several).into()
         }
         Intent::Policy { topic, about } if topic.rests_on_price() => {
-            let Asked { supposes, amount, rule, .. } = asked();
+            let cancelled = before(|intent| matches!(intent, Intent::Cancel { .. }));
+            if *topic == Topic::Cancellation && !rule && (back || amount) && cancelled.is_some() {
+                return cancelled.into();
+            }
             let speaks_of_booking = earlier.is_some() || !about.room.is_missing();
             let is_meant = supposes || amount || (*topic == Topic::NoShow && speaks_of_booking && !rule);
             if !is_meant {
                 return Needed::Nothing;
             }
             if about.room.is_missing() {
-                let spoken_of = earlier.filter(|earlier| priced_request(earlier).is_some());
+                let tells_price = |part: &&Part| {
+                    priced_request(part).is_some() || matches!(part.intent, Intent::Compare(_))
+                };
+                let spoken_of = earlier.filter(tells_price);
                 return spoken_of.or_else(|| priced(&|_| true)).into();
             }
             match priced(&|request| request.room == about.room) {
@@ -148,6 +160,9 @@ fn needed<'p>(part: &Part, all: &'p [Part], text: &str) -> Needed<'p> {
                 None if about.open_for_quote().is_empty() => Needed::PriceOf,
                 None => Needed::Nothing,
             }
+        }
+        Intent::Policy { topic: Topic::Refund, .. } if back && !rule => {
+            before(|intent| matches!(intent, Intent::Cancel { .. })).into()
         }
         _ => Needed::Nothing,
     }
@@ -171,6 +186,10 @@ struct Asked {
     rule: bool,
     /// It speaks of several things, so what it supposes is of each of them and not of what was asked before.
     of_several: bool,
+    /// It is wanted only if what comes before it fails.
+    otherwise: bool,
+    /// It asks what or how much comes back, and not when.
+    back: bool,
 }
 
 impl Asked {
@@ -194,6 +213,11 @@ impl Asked {
             rule: says(
                 "policy policies rule rules terms conditions fee regel regeln richtlinie richtlinien bedingungen",
             ),
+            otherwise: says("otherwise sonst ansonsten andernfalls failing")
+                || follow("or oder", "else")
+                || follow("if wenn falls", "not nicht"),
+            back: (says("what was wieviel amount betrag summe") || follow("how wie", "much viel"))
+                && !says("long when quickly soon wann lange schnell"),
             of_several: says("they them each any ones there rooms raeume"),
         }
     }

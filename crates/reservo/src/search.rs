@@ -139,10 +139,27 @@ pub(crate) fn idea_at(words: &[Word], at: usize) -> Option<(Idea, usize)> {
     {
         return Some((idea, 2));
     }
+    // "get it back", "bekomme ich das Geld zurueck"
+    if is_one_of(word, "get getting bekomme bekommen erhalte erhalten kriege kriegen")
+        && let Some(back) = (at + 1..words.len().min(at + 5))
+            .take_while(|&place| !words[place].pause_before)
+            .find(|&place| matches!(words[place].text.as_str(), "back" | "zurueck"))
+    {
+        return Some((Idea::Refund, back + 1 - at));
+    }
     let starts = |stems: &[&str]| stems.iter().any(|stem| word.starts_with(stem));
     let idea = if starts(&["cancel", "cancle", "storn", "annullier", "absage"]) {
         Idea::Cancel
-    } else if starts(&["refund", "reimburs", "rueckerstatt", "erstatt", "rueckzahl", "zurueckerstatt"]) {
+    } else if starts(&[
+        "refund",
+        "reimburs",
+        "rueckerstatt",
+        "erstatt",
+        "rueckzahl",
+        "zurueckerstatt",
+        "zurueckbek",
+        "zurueckerh",
+    ]) {
         Idea::Refund
     } else if starts(&["reschedul", "rebook", "postpon", "umbuch", "verschieb", "verleg"])
         || is_one_of(word, "change changes changing changed move moves moving aendern")
@@ -190,7 +207,12 @@ fn no_show_at(words: &[Word], at: usize) -> Option<usize> {
                     _,
                     _,
                 ) => place + 1,
-                ("come" | "comes" | "coming", next, _) if next != "to" => place + 1,
+                // "Come to it" is said of a room, "come to terms" is not.
+                ("come" | "comes" | "coming", next, object)
+                    if next != "to" || is_one_of(object, "the my our it that this") =>
+                {
+                    place + 1
+                }
                 ("make", "it", _) => place + 2,
                 ("make", "my" | "the" | "our" | "this" | "that", _) => place + 3,
                 (

@@ -44,7 +44,7 @@ pub(super) fn quote(request: &Request, seen: &Seen<'_>) -> Progress {
     if let Some(small) = too_small(*room, &request.people) {
         text.push_str(&format!(" But {small}."));
     }
-    Progress::Told(Told { text, price: Some(found), alternative: None })
+    Progress::Told(Told { text, price: Some(found), ..Told::default() })
 }
 
 /// Whoever asks what it costs for so many people, and names no room, is helped by a comparison.
@@ -117,7 +117,7 @@ pub(super) fn book(request: &Request, in_the_way: Option<Obstacle>, seen: &Seen<
                     found.of,
                     condition(*wanted)
                 );
-                return Progress::Told(Told { text, price: Some(found), alternative: None });
+                return Progress::Told(Told { text, price: Some(found), ..Told::default() });
             }
             Ok(_) => {}
             Err(progress) => return *progress,
@@ -163,13 +163,12 @@ impl Order<'_> {
                 );
                 let price =
                     Price { of: room_plan_hours(*room, *plan, count), total_cents: receipt.total_cents };
-                Progress::Told(Told { text, price: Some(price), alternative: None })
+                Progress::Told(Told { text, price: Some(price), ..Told::default() })
             }
             Some(Outcome::Failed(failure)) => {
                 let taken = failure.code() == "slot_taken";
                 Progress::Told(Told {
                     text: format!("Nothing was booked: {}.", explain(&failure)),
-                    price: None,
                     alternative: request.people.given().filter(|_| taken).map(|people| Wanted {
                         hours: Some(*count),
                         plans: vec![*plan],
@@ -177,6 +176,7 @@ impl Order<'_> {
                         exclude: vec![*room],
                         ..Wanted::default()
                     }),
+                    ..Told::default()
                 })
             }
         }

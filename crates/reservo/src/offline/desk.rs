@@ -230,7 +230,7 @@ impl Work {
         let place = spoken_of.next()??;
         let same = spoken_of.all(|other| other == Some(place));
         let told = self.told.iter().find(|(at, _)| same && *at == place);
-        told.and_then(|(_, told)| told.price.clone())
+        told.and_then(|(_, told)| told.price.clone().or_else(|| told.found.clone()))
     }
 
     /// Every price that is known.

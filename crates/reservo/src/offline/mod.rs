@@ -127,6 +127,8 @@ struct Told {
     text: String,
     /// The price that it found.
     price: Option<Price>,
+    /// The price of what a comparison found; it counts only where something speaks of that.
+    found: Option<Price>,
     /// What it needs from the trade that compares prices.
     alternative: Option<Wanted>,
 }

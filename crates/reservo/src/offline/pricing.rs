@@ -3,9 +3,11 @@
 use serde_json::{Map, Value};
 use sommelier_handoff::HandoffPackage;
 
-use super::phrase::{condition, hours, list, open_plan, open_room, open_slot, still_needed, untestable};
+use super::phrase::{
+    condition, hours, list, open_plan, open_room, open_slot, room_plan_hours, still_needed, untestable,
+};
 use super::seen::{Outcome, Seen};
-use super::{Call, Progress, Told, Wanted};
+use super::{Call, Price, Progress, Told, Wanted};
 use crate::price::PriceRow;
 use crate::reader::Compare;
 use crate::{Plan, Room};
@@ -66,7 +68,8 @@ pub(super) fn compare(wanted: &Wanted, seen: &Seen<'_>) -> Progress {
         None => Progress::Call(Call::look("compare_prices", arguments)),
         Some(Outcome::Worked(mut rows)) => {
             rows.retain(|row| wanted.pairs.is_empty() || wanted.pairs.contains(&(row.room, row.plan)));
-            told(recommend(wanted, &rows))
+            let found = cheapest(wanted, &rows);
+            Progress::Told(Told { text: recommend(wanted, &rows), found, ..Told::default() })
         }
         Some(Outcome::Failed(failure)) if failure.code() == "hours_out_of_range" => {
             let number =
@@ -80,6 +83,21 @@ pub(super) fn compare(wanted: &Wanted, seen: &Seen<'_>) -> Progress {
         }
         Some(Outcome::Failed(failure)) => told(format!("I cannot compare: {}.", failure.message())),
     }
+}
+
+/// Whether a row may be recommended.
+fn fits(wanted: &Wanted, row: &PriceRow) -> bool {
+    wanted.condition.is_none_or(|wanted| wanted.holds(row.total_cents))
+}
+
+/// The price of what is cheapest, if it is one and its length is known.
+fn cheapest(wanted: &Wanted, rows: &[PriceRow]) -> Option<Price> {
+    let count = wanted.hours?;
+    let mut fitting = rows.iter().filter(|row| fits(wanted, row));
+    let first = fitting.next()?;
+    let is_alone = fitting.all(|row| row.total_cents > first.total_cents);
+    let of = room_plan_hours(first.room, first.plan, count);
+    is_alone.then_some(Price { of, total_cents: first.total_cents })
 }
 
 fn recommend(wanted: &Wanted, rows: &[PriceRow]) -> String {
@@ -99,10 +117,7 @@ fn recommend(wanted: &Wanted, rows: &[PriceRow]) -> String {
         }
     };
     let how_long = wanted.hours.map(|count| format!(" for {}", hours(count))).unwrap_or_default();
-    let fitting: Vec<&PriceRow> = rows
-        .iter()
-        .filter(|row| wanted.condition.is_none_or(|wanted| wanted.holds(row.total_cents)))
-        .collect();
+    let fitting: Vec<&PriceRow> = rows.iter().filter(|row| fits(wanted, row)).collect();
     let (Some(cheapest), Some(overall)) = (fitting.first(), rows.first()) else {
         let limit = wanted.condition.map(condition).unwrap_or_default();
         let least = rows

@@ -3,6 +3,7 @@
 use super::parts::SentenceReader;
 use super::request::{Condition, Found};
 use super::slots::{Mark, Slot};
+use super::triggers::ends_clause;
 use crate::search::{Idea, idea_at};
 use crate::words::is_one_of;
 
@@ -83,15 +84,23 @@ impl SentenceReader<'_> {
                 "\
                 book reserve cancel buche reserviere storniere please bitte quote",
             );
+            // "wenn ich Focus pro buche": the verb ends the clause, and orders nothing.
+            let is_its_verb = self.is_supposed_by_someone(start) && ends_clause(words, at);
             if (word.pause_before && at > start + 1)
                 || matches!(word.text.as_str(), "then" | "dann")
-                || (orders && !after_subject && at > start + 1)
+                || (orders && !after_subject && !is_its_verb && at > start + 1)
             {
                 break;
             }
             at += 1;
         }
         at
+    }
+
+    /// "wenn ich ..."
+    fn is_supposed_by_someone(&self, start: usize) -> bool {
+        is_one_of(self.finder.word(start), "wenn falls sofern")
+            && is_one_of(self.finder.word(start + 1), "ich wir man jemand")
     }
 
     fn judge(&self, start: usize, end: usize, marks: &[Mark]) -> Clause {
@@ -129,7 +138,9 @@ impl SentenceReader<'_> {
             || matches!(
                 (self.finder.word(start + 1), self.finder.word(start + 2)),
                 ("you", "can" | "could" | "please" | "would") | ("i" | "we", "book" | "reserve" | "may")
-            );
+            )
+            || (self.is_supposed_by_someone(start)
+                && is_one_of(self.finder.word(end - 1), "buche buchen bucht reserviere reservieren"));
         let denied = says(&["not", "isnt", "no", "nicht", "never", "cant", "arent"]);
         if holds && !denied && !other_room { Clause::Harmless } else { Clause::Opaque }
     }

@@ -12,14 +12,27 @@ pub(super) struct Draft {
     pub(super) span: Span,
     /// Slots of a sentence that asks nothing by itself; they belong to a request before or after it.
     pub(super) fragment: Option<Fragment>,
-    /// Whether it says "it" or "I", and so may speak about an earlier part.
-    pub(super) personal: bool,
+    /// How it speaks about an earlier part, if it does.
+    pub(super) speaks_of: SpeaksOf,
+    /// Whether it is a comparison that finds one, as the cheapest, rather than a list of prices.
+    pub(super) chooses: bool,
     /// Whether it asks for the cheapest of an earlier comparison.
     pub(super) refers_to_compare: bool,
     /// Whether a fragment went into another part.
     pub(super) used_up: bool,
     /// What of its own sentence forbids to act on it.
     pub(super) in_the_way: Option<Obstacle>,
+}
+
+/// How a part speaks about one before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SpeaksOf {
+    /// "it" or "I": about some booking or other.
+    pub(super) anything: bool,
+    /// "it" or "that one": about what was named last.
+    pub(super) it: bool,
+    /// "the cheaper one": about what a comparison finds.
+    pub(super) choice: bool,
 }
 
 #[derive(Debug, Default)]
@@ -65,7 +78,8 @@ impl Drafts {
                 intent,
                 span,
                 fragment: None,
-                personal: false,
+                speaks_of: SpeaksOf::default(),
+                chooses: false,
                 refers_to_compare: false,
                 used_up: false,
                 in_the_way: None,
@@ -164,7 +178,8 @@ impl Drafts {
                     intent: Intent::Unreadable(Why::NoRequest),
                     span,
                     fragment: Some(fragment),
-                    personal: false,
+                    speaks_of: SpeaksOf::default(),
+                    chooses: false,
                     refers_to_compare: false,
                     used_up: false,
                     in_the_way: None,
@@ -221,9 +236,13 @@ impl Drafts {
             };
         }
         let mut parts: Vec<Part> = Vec::new();
-        for draft in drafts {
-            let linked = link(draft, &parts);
+        // The latest comparison that finds one.
+        let mut choosing = None;
+        for (place, draft) in drafts.into_iter().enumerate() {
+            let chooses = draft.chooses;
+            let linked = link(draft, &parts, choosing);
             parts.push(linked);
+            choosing = if chooses { Some(place) } else { choosing };
         }
         Reading { parts }
     }
@@ -246,14 +265,29 @@ const fn is_order(intent: &Intent) -> bool {
     matches!(intent, Intent::Book(_) | Intent::Cancel { .. })
 }
 
-/// Finds the earlier part that a draft speaks about, and takes from it what the draft leaves out.
-fn link(draft: Draft, parts: &[Part]) -> Part {
-    let Draft { mut intent, span, personal, refers_to_compare, in_the_way, .. } = draft;
+/// Whether it is about one booking, made or to be made.
+const fn is_priced(intent: &Intent) -> bool {
+    matches!(intent, Intent::Quote(_) | Intent::Book(_) | Intent::Cancel { .. })
+}
+
+/// Finds the earlier part that a draft speaks about, and takes from it what the draft leaves out. `choosing` is the
+/// place of the latest comparison that finds one.
+fn link(draft: Draft, parts: &[Part], choosing: Option<usize>) -> Part {
+    let Draft { mut intent, span, speaks_of, refers_to_compare, in_the_way, .. } = draft;
     let latest = |wanted: fn(&Intent) -> bool| parts.iter().rposition(|part| wanted(&part.intent));
     let is_request = |intent: &Intent| matches!(intent, Intent::Quote(_) | Intent::Book(_));
+    let is_compare = |intent: &Intent| matches!(intent, Intent::Compare(_));
+    // "The cheaper one" is of any comparison, "it" only of one that found something after all others were named.
+    let compared = match latest(is_compare) {
+        found if speaks_of.choice => found,
+        _ if speaks_of.it => choosing.filter(|place| latest(is_priced).is_none_or(|other| other < *place)),
+        _ => None,
+    };
     let refers_to = match &mut intent {
-        Intent::Book(request) if refers_to_compare => {
-            let earlier = latest(|intent| matches!(intent, Intent::Compare(_)));
+        Intent::Quote(request) | Intent::Book(request)
+            if refers_to_compare || (request.room.is_missing() && compared.is_some()) =>
+        {
+            let earlier = if refers_to_compare { latest(is_compare) } else { compared };
             if let Some(Intent::Compare(compare)) =
                 earlier.and_then(|at| parts.get(at)).map(|part| &part.intent)
             {
@@ -276,9 +310,8 @@ fn link(draft: Draft, parts: &[Part]) -> Part {
             }
             earlier
         }
-        Intent::Policy { about, .. } if personal && about.room.is_missing() => {
-            latest(|intent| matches!(intent, Intent::Quote(_) | Intent::Book(_) | Intent::Cancel { .. }))
-        }
+        Intent::Policy { about, .. } if about.room.is_missing() && compared.is_some() => compared,
+        Intent::Policy { about, .. } if speaks_of.anything && about.room.is_missing() => latest(is_priced),
         _ => None,
     };
     Part { intent, span, refers_to, in_the_way }

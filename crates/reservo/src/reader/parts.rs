@@ -5,12 +5,12 @@
 //! two words, and [`absorb`] says which of the two it is.
 
 use super::clauses::LEAVING;
-use super::drafts::{Drafts, Fragment, take_condition};
+use super::drafts::{Drafts, Fragment, SpeaksOf, take_condition};
 use super::fill::{compare, requests};
 use super::lexicon::{is_common, number};
 use super::request::{Condition, Found, Request};
 use super::slots::{Finder, Mark, Slot, is_divider};
-use super::triggers::{Kind, Trigger, asks, is_trigger_word, resolve, trigger_at};
+use super::triggers::{Kind, Trigger, asks, is_choice, is_trigger_word, resolve, trigger_at};
 use super::{Courtesy, Intent, Obstacle, Reading, Span, Topic, Why};
 use crate::civil::DateTime;
 use crate::room::Room;
@@ -237,6 +237,11 @@ impl SentenceReader<'_> {
         let unnamed = matches!(segment.kind, Kind::Policy(Topic::NoShow, _))
             && !says("no-show no-shows noshow no fee policy policies rules terms nichterscheinen");
         let personal = unnamed || says(PERSONAL);
+        let speaks_of = SpeaksOf {
+            anything: personal,
+            choice: words[segment.start..end].iter().any(|word| is_choice(&word.text)),
+            it: says(IT),
+        };
         let has = |wanted: fn(&Slot) -> bool| marks.iter().any(|mark| wanted(&mark.slot));
         let has_room = has(|slot| matches!(slot, Slot::Room(_)));
         let priced = has_room && has(|slot| matches!(slot, Slot::Plan(_) | Slot::Hours(_)));
@@ -289,7 +294,7 @@ impl SentenceReader<'_> {
                 }
                 for mut request in self.requests(segment, marks, false) {
                     from_sentence(&mut request);
-                    drafts.push_request(Intent::Quote(request), span);
+                    drafts.push_request(Intent::Quote(request), span).speaks_of = speaks_of;
                 }
             }
             Kind::Book => {
@@ -298,18 +303,21 @@ impl SentenceReader<'_> {
                     let earlier =
                         drafts.drafts.iter().any(|draft| matches!(draft.intent, Intent::Compare(_)));
                     if segment.with_compare && !earlier {
-                        drafts.push_request(Intent::Compare(compare(marks)), span);
+                        drafts.push_request(Intent::Compare(compare(marks)), span).chooses = true;
                     }
-                    drafts.push_request(Intent::Book(request), span).refers_to_compare = segment.with_compare;
+                    let draft = drafts.push_request(Intent::Book(request), span);
+                    draft.refers_to_compare = segment.with_compare;
+                    draft.speaks_of = speaks_of;
                 }
             }
             Kind::Compare | Kind::Prices => {
-                drafts.push_request(Intent::Compare(compare(marks)), span);
+                let chooses = speaks_of.choice || says(CHOOSING);
+                drafts.push_request(Intent::Compare(compare(marks)), span).chooses = chooses;
             }
             Kind::Cancel => self.read_cancel(segment, end, marks, opaque, span, drafts),
             Kind::Policy(topic, _) => {
                 let about = requests(marks, false, |_, _| false).into_iter().next().unwrap_or_default();
-                drafts.push(Intent::Policy { topic, about }, span).personal = personal;
+                drafts.push(Intent::Policy { topic, about }, span).speaks_of = speaks_of;
             }
             Kind::Refused(why) => {
                 drafts.push(Intent::Unreadable(why), span);
@@ -533,6 +541,19 @@ fn absorb(last: &mut Segment, next: &Segment, divided: bool, firm: bool, slots_b
         (Policy(one, _), Policy(other, _)) if one == other => true,
         // "If I cancel, do I get a refund?"
         (Policy(..), Policy(Topic::Payment | Topic::Refund | Topic::Other, _)) => last.hypothetical && !firm,
+        // "What do I pay, if I don't come?" and "how much do I get back, if I cancel?" are on the case supposed.
+        (Policy(Topic::Payment | Topic::Refund, _), Policy(Topic::NoShow | Topic::Cancellation, _))
+            if next.hypothetical && !firm =>
+        {
+            last.kind = next.kind;
+            true
+        }
+        // "What does a no-show cost" asks what it comes to.
+        (Policy(Topic::NoShow | Topic::Cancellation, _), Cost)
+            if !divided && !slots_between && next.first_trigger_end <= last.trigger_end + 2 =>
+        {
+            true
+        }
         // "I can't make it, cancel RSV-0002" states a reason.
         (Policy(Topic::NoShow, _), Cancel) if !last.hypothetical && !last.question => {
             last.kind = Cancel;
@@ -627,6 +648,13 @@ fn courtesy(words: &[Word]) -> Option<Courtesy> {
 const PERSONAL: &str = "\
     i im id ive we it my that this customer they someone somebody nobody guest our he she ich wir es \
     mein meine man jemand niemand keiner one";
+
+/// Words that stand for one thing named before.
+const IT: &str = "\
+    it that one this its dafuer dazu dort davon ihn es diesen dieses diese dessen";
+
+/// Words by which a comparison chooses one; the names of what it finds are others.
+const CHOOSING: &str = "least lowest best which recommend suggest empfiehl empfehle welcher welches welche";
 
 /// Words that begin a question.
 const ASKING: &str = "\

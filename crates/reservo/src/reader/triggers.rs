@@ -63,7 +63,7 @@ pub(super) fn trigger_at(words: &[Word], at: usize) -> Option<(Trigger, usize)> 
         "cost" | "costs" | "kostet" | "kosten" | "price" | "preis" | "wieviel" | "pricing" => Trigger::Cost,
         "prices" | "rates" | "preise" | "tarife" => Trigger::Prices,
         "compare" | "comparison" | "comparing" | "cheapest" | "cheaper" | "recommend" | "recommendation"
-        | "suggest" | "suggestion" => Trigger::Compare,
+        | "suggest" | "suggestion" | "guenstiger" | "billiger" => Trigger::Compare,
         word if ["vergleich", "guenstigst", "billigst", "empfiehl", "empfehl"]
             .iter()
             .any(|stem| word.starts_with(stem)) =>
@@ -154,12 +154,14 @@ pub(super) fn resolve(
         Trigger::Quote => Kind::Quote,
         Trigger::Cost => Kind::Cost,
         Trigger::Prices => Kind::Prices,
+        // "What if I don't come to the cheapest" and "for the cheaper one" speak of what was compared before.
+        Trigger::Compare if is_of_before(words, at, context, hypothetical) => return None,
         Trigger::Compare => Kind::Compare,
         Trigger::Book => {
             let supposed = context[context.len().saturating_sub(3)..]
                 .iter()
                 .any(|word| is_one_of(word.text.as_str(), "if when once wenn falls before after bevor"));
-            if supposed {
+            if supposed || (hypothetical && ends_clause(words, at)) {
                 return None;
             }
             if negated(4) || said_after(&["nicht"], 12) { Kind::Refused(Why::Negated) } else { Kind::Book }
@@ -193,6 +195,33 @@ pub(super) fn resolve(
         Trigger::Rules => Kind::Policy(Topic::Other, 0),
         Trigger::Availability => Kind::Refused(Why::NotOffered),
     })
+}
+
+/// Whether nothing of its clause follows the word, as where a German clause ends with its verb.
+pub(super) fn ends_clause(words: &[Word], at: usize) -> bool {
+    words.get(at + 1).is_none_or(|next| next.pause_before || is_divider(&next.text))
+}
+
+/// Whether "the cheaper one" and the like stand for what a comparison before has found, and ask for none.
+fn is_of_before(words: &[Word], at: usize, context: &[Word], hypothetical: bool) -> bool {
+    let last = context.last().map_or("", |word| word.text.as_str());
+    if !is_choice(&words[at].text) || !is_one_of(last, "the that den dem das die der zum zur") {
+        return false;
+    }
+    let says = |list: &str| context.iter().any(|word| is_one_of(&word.text, list));
+    // What is booked is chosen by the comparison, and "which is the cheaper one" asks for it.
+    let asks_for_it =
+        says("book reserve buche buchen reserviere reservieren which welcher welche welches find");
+    let of_two = !words[at].text.starts_with("cheapest") && !words[at].text.contains("igst");
+    let of_rules = (0..context.len())
+        .any(|place| matches!(idea_at(context, place), Some((Idea::NoShow | Idea::Cancel, _))));
+    !asks_for_it && (hypothetical || of_two || of_rules)
+}
+
+/// Whether the word names what a comparison finds.
+pub(super) fn is_choice(word: &str) -> bool {
+    is_one_of(word, "cheaper cheapest")
+        || ["guenstiger", "guenstigst", "billiger", "billigst"].iter().any(|stem| word.starts_with(stem))
 }
 
 /// Whether the words before a trigger ask, or ask to be told.
