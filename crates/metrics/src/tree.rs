@@ -270,8 +270,14 @@ impl Tree {
                 parts.push(format!("agent {}", pen.agent(text(names::AGENT_NAME))));
             }
             names::CHAT => {
-                parts.push(format!("chat {}", text(names::REQUEST_MODEL).unwrap_or_else(unknown)));
-                parts.extend(text(names::DECISION));
+                let model = text(names::REQUEST_MODEL);
+                let decision = text(names::DECISION);
+                // A label such as `concept (model)` names the model already.
+                let names_it =
+                    model.as_ref().zip(decision.as_ref()).is_some_and(|(model, label)| label.contains(model));
+                let model = model.filter(|_| !names_it);
+                parts.push(format!("chat {}", model.or_else(|| decision.clone()).unwrap_or_else(unknown)));
+                parts.extend(decision.filter(|_| !names_it));
                 parts.extend(tokens(fields));
                 parts.extend(text(names::FINISH_REASONS));
             }

@@ -53,6 +53,27 @@ fn the_running_case_is_one_tree() {
     );
 }
 
+/// A label such as `concept (claude-sonnet-5)` names the model already, and so does one that is the model's name.
+#[test]
+fn a_model_is_named_once() {
+    for (model, decision, drawn) in [
+        ("claude-sonnet-5", "concept (claude-sonnet-5)", "chat concept (claude-sonnet-5)"),
+        ("rule", "rule (no model)", "chat rule (no model)"),
+        ("offline-rules", "offline-rules", "chat offline-rules"),
+        ("scripted", "concept (claude-sonnet-5)", "chat scripted · concept (claude-sonnet-5)"),
+    ] {
+        let tree = draw(timeless, || {
+            let _span = info_span!(
+                target: "sommelier",
+                "chat",
+                gen_ai.request.model = model,
+                decision,
+            );
+        });
+        assert_eq!(tree, [format!("{drawn}\n")]);
+    }
+}
+
 /// Two branches that ran at the same time are drawn each whole, and what they asked and handed over within them.
 #[test]
 fn branches_are_drawn_each_whole() {
