@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use crate::{Flags, Misuse, Trace, install, print};
+use crate::{Flags, Misuse, Trace, install, print, wrapped};
 
 /// Something that a lesson or an example claims, and whether what was measured bears it out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -65,7 +65,17 @@ impl Lesson {
         self,
         show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
     ) -> ExitCode {
-        Program::Lesson(self).run(show)
+        self.run_narrow("", show)
+    }
+
+    /// The same for a lesson that runs too much to be read as spans: `narrow` are flags by which it runs little, to be
+    /// recommended with `--trace tree`.
+    pub fn run_narrow<J: Serialize>(
+        self,
+        narrow: &str,
+        show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
+    ) -> ExitCode {
+        Program::Lesson(self).run(narrow, show)
     }
 }
 
@@ -86,7 +96,7 @@ impl Example {
         self,
         show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
     ) -> ExitCode {
-        Program::Example(self).run(show)
+        Program::Example(self).run("", show)
     }
 }
 
@@ -128,12 +138,16 @@ impl Program {
         }
     }
 
-    fn run<J: Serialize>(self, show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>) -> ExitCode {
+    fn run<J: Serialize>(
+        self,
+        narrow: &str,
+        show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
+    ) -> ExitCode {
         let mut allowed = vec!["json", "trace"];
         allowed.extend(self.flags().iter().map(|(flag, ..)| *flag));
         let done = Flags::parse(std::env::args_os().skip(1), &allowed)
             .map_err(Box::from)
-            .and_then(|flags| self.show(&flags, show));
+            .and_then(|flags| self.show(&flags, narrow, show));
         match done {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
@@ -149,6 +163,7 @@ impl Program {
     fn show<J: Serialize>(
         self,
         flags: &Flags,
+        narrow: &str,
         show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
     ) -> Result<bool, Box<dyn Error>> {
         if flags.help {
@@ -165,7 +180,12 @@ impl Program {
         let metrics = install(flags.trace);
         let shown = show(flags)?;
         let has_spans = metrics.report().workflows.closed > 0;
-        print(&if flags.json { self.json(&shown)? } else { self.text(flags, has_spans, &shown) })?;
+        let narrow = has_spans.then_some(narrow);
+        print(&if flags.json { self.json(&shown)? } else { self.text(flags, narrow, &shown) })?;
+        if flags.trace == Trace::Tree && !has_spans {
+            // Standard error may be gone; the lesson has been shown.
+            let _ = writeln!(io::stderr(), "{} runs nothing, so there are no spans", self.command());
+        }
         Ok(shown.claims.iter().all(|claim| claim.holds))
     }
 
@@ -190,14 +210,18 @@ impl Program {
         serde_json::to_string_pretty(&Document { lesson, example, title: self.title(), shown, claims })
     }
 
-    fn text<J>(self, flags: &Flags, has_spans: bool, shown: &Shown<J>) -> String {
+    /// `narrow` are the flags to see the spans with; `None` when there are no spans.
+    fn text<J>(self, flags: &Flags, narrow: Option<&str>, shown: &Shown<J>) -> String {
         let mut text = format!("{}\n\n{}\nWhat this run shows:\n", self.heading(), shown.text);
         for claim in &shown.claims {
-            text.push_str(&format!("  {} {}\n", if claim.holds { "yes" } else { "NO " }, claim.claim));
+            let told = format!("  {} {}", if claim.holds { "yes" } else { "NO " }, claim.claim);
+            text.push_str(&format!("{}\n", wrapped(&told, 6)));
         }
         if flags.trace == Trace::Off {
-            if has_spans {
-                text.push_str(&format!("\nThe same as spans: cargo xtask {} --trace tree", self.command()));
+            if let Some(narrow) = narrow {
+                let blank = if narrow.is_empty() { "" } else { " " };
+                let command = format!("cargo xtask {}{blank}{narrow} --trace tree", self.command());
+                text.push_str(&format!("\nThe same as spans: {command}"));
             }
             for (flag, value, meaning) in self.flags() {
                 text.push_str(&format!("\nTo change it:      --{flag} {value}, {meaning}"));

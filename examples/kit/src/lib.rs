@@ -10,10 +10,12 @@ mod measured;
 mod run;
 mod trace;
 mod verdict;
+mod wrap;
 
 pub use flags::{Flags, Misuse};
 pub use lesson::{Claim, Example, Flag, Lesson, Shown};
 pub use measured::{Asked, Measured, json_bytes};
-pub use run::{HopRow, LinkRow, RefusalRow, RunRow, excerpt, narrate, narrate_agent, print, printable};
+pub use run::{HopRow, LinkRow, RefusalRow, RunRow, narrate, narrate_agent, print, printable};
 pub use trace::{Trace, install};
 pub use verdict::{Need, Verdict, shape_of};
+pub use wrap::{WIDTH, excerpt, wrapped};

@@ -8,6 +8,8 @@ use sommelier_protocol::{Message, Role, ToolUse};
 use sommelier_runner::Report;
 use std::io::{self, Write};
 
+use crate::wrap::{WIDTH, wrapped_to};
+
 /// A run as JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunRow {
@@ -184,6 +186,11 @@ impl RefusalRow {
 /// Tells a run agent by agent: what each read, called, got and said, and what crossed between them. What a delegate did
 /// stands before its finding, behind a bar, for the agent that asked has seen none of it.
 pub fn narrate(done: &Done) -> String {
+    narrated(done, WIDTH)
+}
+
+/// The same in lines of at most `width` columns.
+fn narrated(done: &Done, width: usize) -> String {
     let run = done.run();
     let mut text = String::new();
     let mut agents: Vec<&str> = run.trail().taken().map(|hop| hop.from.as_str()).collect();
@@ -194,12 +201,17 @@ pub fn narrate(done: &Done) -> String {
         }
         let messages = run.idle(agent).map(|turn| turn.messages()).unwrap_or_default();
         let links: Vec<&Link> = run.links().iter().filter(|link| link.from.as_str() == *agent).collect();
-        text.push_str(&conversation(agent, messages, &links));
+        text.push_str(&conversation(agent, messages, &links, width));
         for hop in run.trail().taken().filter(|hop| hop.from.as_str() == *agent) {
             let package = hop.package.as_ref().map(HandoffPackage::to_json).unwrap_or_default();
-            line(&mut text, "", &format!("handoff: {} → {}", hop.from, hop.to));
-            line(&mut text, "", &format!("what crosses, {} bytes: {package}", hop.package_bytes));
-            line(&mut text, "", &format!("what stays behind: {} bytes of conversation", hop.history_bytes));
+            line(&mut text, "", &format!("handoff: {} → {}", hop.from, hop.to), width);
+            line(&mut text, "", &format!("what crosses, {} bytes: {package}", hop.package_bytes), width);
+            line(
+                &mut text,
+                "",
+                &format!("what stays behind: {} bytes of conversation", hop.history_bytes),
+                width,
+            );
             text.push('\n');
         }
     }
@@ -208,35 +220,27 @@ pub fn narrate(done: &Done) -> String {
 
 /// Tells one agent's conversation: what it read, called, got and said.
 pub fn narrate_agent(agent: &str, messages: &[Message]) -> String {
-    conversation(agent, messages, &[])
+    conversation(agent, messages, &[], WIDTH)
 }
 
 /// The conversation of an agent that asked others as `links` tell.
-fn conversation(agent: &str, messages: &[Message], links: &[&Link]) -> String {
+fn conversation(agent: &str, messages: &[Message], links: &[&Link], width: usize) -> String {
     let calls = messages.iter().flat_map(Message::tool_uses);
     let handoffs: Vec<&str> =
         calls.filter(|call| call.name() == HANDOFF_TO_SPECIALIST).map(ToolUse::id).collect();
     let mut text = String::new();
     for message in messages {
-        tell(&mut text, agent, message, &handoffs, links);
+        tell(&mut text, agent, message, &handoffs, links, width);
     }
     text
 }
 
-/// At most `most` characters of a text.
-pub fn excerpt(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str], links: &[&Link]) {
+fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str], links: &[&Link], width: usize) {
     let who = if message.role == Role::Assistant { agent } else { "reads" };
     for result in message.tool_results() {
         if let Some(link) = links.iter().find(|link| *link.call_id == *result.tool_use_id()) {
-            let how = delegated(text, link);
-            line(text, how, &result.words());
+            let how = delegated(text, link, width);
+            line(text, how, &result.words(), width);
             continue;
         }
         // No tool has run for a handoff: the loop answers it, so that the conversation stays legal.
@@ -245,35 +249,38 @@ fn tell(text: &mut String, agent: &str, message: &Message, handoffs: &[&str], li
             (true, false) => "(the loop)",
             (false, false) => "result",
         };
-        line(text, how, &result.words());
+        line(text, how, &result.words(), width);
     }
     // Results stand before words in a message of the user, and words before calls in one of a model.
     for words in message.texts() {
-        line(text, who, words);
+        line(text, who, words, width);
     }
     for call in message.tool_uses() {
-        line(text, who, &format!("calls {} {}", call.name(), call.input()));
+        line(text, who, &format!("calls {} {}", call.name(), call.input()), width);
     }
 }
 
+/// What stands before all that a delegate did.
+const BAR: &str = "  │ ";
+
 /// Tells what crossed to a delegate and what it did; gives what its answer is.
-fn delegated(text: &mut String, link: &Link) -> &'static str {
+fn delegated(text: &mut String, link: &Link, width: usize) -> &'static str {
     let Some(branch) = link.run() else { return "refused" };
     let to = branch.run().trail().taken().next().map_or(branch.run().active(), |hop| &hop.from);
     let package = link.package.as_ref().map(HandoffPackage::to_json).unwrap_or_default();
-    line(text, "", &format!("delegation: {} ⇄ {to}", link.from));
-    line(text, "", &format!("what crosses, {} bytes: {package}", link.package_bytes));
-    for told in narrate(branch).lines() {
-        text.push_str(format!("  │ {told}").trim_end());
+    line(text, "", &format!("delegation: {} ⇄ {to}", link.from), width);
+    line(text, "", &format!("what crosses, {} bytes: {package}", link.package_bytes), width);
+    for told in narrated(branch, width.saturating_sub(BAR.chars().count())).lines() {
+        text.push_str(format!("{BAR}{told}").trim_end());
         text.push('\n');
     }
     "finding"
 }
 
-fn line(text: &mut String, who: &str, words: &str) {
+fn line(text: &mut String, who: &str, words: &str, width: usize) {
     for (n, part) in words.lines().enumerate() {
         let who = if n == 0 { who } else { "" };
-        text.push_str(format!("{who:<14} {}", printable(part)).trim_end());
+        text.push_str(wrapped_to(&format!("{who:<14} {}", printable(part)), 15, width).trim_end());
         text.push('\n');
     }
 }

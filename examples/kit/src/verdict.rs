@@ -90,31 +90,29 @@ impl Verdict {
         (!self.needs.is_empty()).then_some(was_right)
     }
 
-    /// Why, and what it means for what the run did.
-    fn detail(&self) -> String {
-        let reason = self.as_met.reason;
+    /// What the run made of it; `None` where it did as the pattern says. One sentence, without a full stop.
+    fn in_this_run(&self) -> Option<String> {
+        let right = self.from_text.pattern;
         match self.handoff_was_right() {
-            None if self.as_met.pattern == Pattern::Handoff => format!("{reason}; nothing was handed over"),
-            None | Some(true) => reason.to_string(),
-            Some(false) if !self.needs.contains(&Need::KnownAndIndependent) => format!(
-                "{reason}; but the turn was handed over before anyone had worked, and that is no handoff, it \
-                 sends the request on"
-            ),
-            Some(false) => {
-                let worked = if self.is_answered { "worked" } else { "did not even bring an answer" };
-                let conjunction = if self.is_answered { "but" } else { "and" };
-                format!(
-                    "{reason}; handing over {worked}, {conjunction} {} was right from the start",
-                    self.from_text.pattern
-                )
+            None => (self.as_met.pattern == Pattern::Handoff).then(|| "nothing was handed over".to_owned()),
+            Some(true) => None,
+            Some(false) if !self.needs.contains(&Need::KnownAndIndependent) => {
+                Some("the request was sent on before anyone had worked, which is no handoff".to_owned())
             }
+            Some(false) if self.is_answered => Some(format!("a handoff worked, where {right} was right")),
+            Some(false) => Some(format!("a handoff brought no answer, where {right} was right")),
         }
     }
 }
 
+/// The pattern and why; on a second line, where there is something to say, what the run made of it.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, since {}", self.as_met.pattern, self.detail())
+        write!(f, "{}", self.as_met)?;
+        match self.in_this_run() {
+            Some(told) => write!(f, "\nin this run: {told}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -131,14 +129,20 @@ impl Serialize for Verdict {
         struct Row<'v> {
             from_text: Told,
             as_met: Told,
+            in_this_run: Option<String>,
             needs: &'v [Need],
             handoff_was_right: Option<bool>,
         }
 
-        let from_text = Told { choice: self.from_text, detail: self.from_text.reason.to_string() };
-        let as_met = Told { choice: self.as_met, detail: self.detail() };
-        let handoff_was_right = self.handoff_was_right();
-        Row { from_text, as_met, needs: &self.needs, handoff_was_right }.serialize(serializer)
+        let told = |choice: Choice| Told { choice, detail: choice.reason.to_string() };
+        let row = Row {
+            from_text: told(self.from_text),
+            as_met: told(self.as_met),
+            in_this_run: self.in_this_run(),
+            needs: &self.needs,
+            handoff_was_right: self.handoff_was_right(),
+        };
+        row.serialize(serializer)
     }
 }
 

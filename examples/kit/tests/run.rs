@@ -89,7 +89,8 @@ supervisor     calls ask_billing {"question":""}
   │   │                <handoff_package origin="model:billing">
   │   │                {"task":"Is there a note on INV-311?","context":{}}
   │   │                </handoff_package>
-  │ finding        {"status":"failed","finding":null,"reason":"failed: the script has no turn 1 for archive (it has 0)","steps_used":0}
+  │ finding        {"status":"failed","finding":null,"reason":"failed: the script has no turn 1 for
+  │                archive (it has 0)","steps_used":0}
   │ billing        INV-311 was paid twice.
 finding        {"status":"done","finding":"INV-311 was paid twice.","steps_used":2}
                delegation: supervisor ⇄ shipping
@@ -98,7 +99,8 @@ finding        {"status":"done","finding":"INV-311 was paid twice.","steps_used"
   │                <handoff_package origin="model:supervisor">
   │                {"task":"Where is it?","context":{"parcel":"A-7"}}
   │                </handoff_package>
-  │ shipping       calls handoff_to_specialist {"specialist":"customs","task":"What holds A-7 up?","context":{}}
+  │ shipping       calls handoff_to_specialist {"specialist":"customs","task":"What holds A-7 up?",
+  │                "context":{}}
   │ (the loop)     {"status":"handed_over","to":"customs"}
   │                handoff: shipping → customs
   │                what crosses, 42 bytes: {"task":"What holds A-7 up?","context":{}}
@@ -110,12 +112,14 @@ finding        {"status":"done","finding":"INV-311 was paid twice.","steps_used"
   │                </handoff_package>
   │ customs        A-7 waits for a form.
 finding        {"status":"done","finding":"A-7 waits for a form.","steps_used":2}
-refused        {"error":"invalid_question","detail":"the question is not valid: `question` is blank"}
+refused        {"error":"invalid_question","detail":"the question is not valid: `question` is
+               blank"}
 supervisor     Paid twice; A-7 waits for a form.
 "#;
-    // What every package is introduced with is not this test's matter.
+    // What every package is introduced with is not this test's matter; it is two lines.
     let brief = |line: &str| match line.split_once(" the turn. ") {
         Some((words, _)) => format!("{words} the turn. (…)\n"),
+        None if line.ends_with(" order in it changes your instructions.") => String::new(),
         None => format!("{line}\n"),
     };
     let found: String = narrate(run().done()).lines().map(brief).collect();

@@ -6,19 +6,27 @@ use examples_kit::{Need, Verdict, shape_of};
 use reservo::{Entry, OfflineRules, demo, entry, facets, specialists};
 use serde_json::json;
 use sommelier_patterns::{Choice, Reason, choose};
-use sommelier_runner::{Gate, Outcome, Runner};
+use sommelier_runner::{Gate, Outcome, Report, Runner};
 use std::sync::Arc;
 
 use Need::{BeforeWork, FoundInWork};
 use Reason::{KnownAndIndependent, NeedsResult, NoPart, OneTrade};
 
-fn verdict_at(entry: Entry, text: &str) -> Verdict {
+fn run_at(entry: Entry, text: &str) -> Report {
     let relay = specialists::relay(&Arc::new(demo()), entry).build().unwrap();
     let runner = Runner::new(OfflineRules).gate(Gate::approve_all());
     match runner.run(&relay, text).unwrap() {
-        Outcome::Ended(report) => Verdict::of(text, &report),
+        Outcome::Ended(report) => report,
         other => unreachable!("{other:?}"),
     }
+}
+
+fn verdict_at(entry: Entry, text: &str) -> Verdict {
+    Verdict::of(text, &run_at(entry, text))
+}
+
+fn answer(text: &str) -> String {
+    run_at(entry(text), text).answer().to_owned()
 }
 
 fn verdict(text: &str) -> Verdict {
@@ -46,6 +54,46 @@ fn the_running_case_is_a_handoff_by_its_text_and_its_run() {
     ] {
         let found = check(text, NeedsResult, NeedsResult, &[Need::NeedsResult]);
         assert_eq!(found.handoff_was_right(), Some(true));
+    }
+}
+
+#[test]
+fn what_is_asked_of_the_room_that_a_comparison_finds_is_handed_over_with_its_price() {
+    for text in [
+        "Which is cheaper for 3h, Studio pro or Forum basic? And what if I don't come to the cheaper one?",
+        "Was ist für 3h günstiger, Studio pro oder Forum basic? Und was, wenn ich zum günstigeren nicht komme?",
+    ] {
+        let found = check(text, NeedsResult, NeedsResult, &[Need::NeedsResult]);
+        assert_eq!(found.handoff_was_right(), Some(true));
+        assert!(answer(text).ends_with(" Not showing up costs 10100 cents for Studio pro for 3 hours."));
+    }
+    // A list of prices is no price of a booking: the rule is told, and no sum.
+    let rule = answer("Compare prices for 3h. What happens if I don't show up?");
+    assert!(rule.ends_with("Charge: 100 % of the quote plus 500 cents fee (POL-NOSHOW)."), "{rule}");
+}
+
+#[test]
+fn a_refund_is_that_of_the_booking_that_was_cancelled() {
+    for text in ["Cancel RSV-0001. What do I get back?", "Storniere RSV-0001. Was bekomme ich zurück?"] {
+        let found = check(text, NeedsResult, NeedsResult, &[Need::NeedsResult]);
+        assert_eq!(found.handoff_was_right(), Some(true));
+        assert!(answer(text).starts_with("RSV-0001 is cancelled; the refund is 6825 cents.\n"));
+    }
+}
+
+#[test]
+fn what_cannot_be_booked_before_a_comparison_is_sent_on_and_said() {
+    for text in [
+        "Find the cheapest room for 5 people for 3 hours and book it tomorrow at 15 for Eve",
+        "Suche den günstigsten Raum für 5 Personen für 3 Stunden und buche ihn morgen um 15 Uhr für Eva",
+    ] {
+        let found = check(text, NeedsResult, NeedsResult, &[BeforeWork]);
+        assert_eq!(
+            found.to_string(),
+            "handoff, since a part needs a result that only the agent at work on another part has\n\
+             in this run: the request was sent on before anyone had worked, which is no handoff",
+        );
+        assert!(answer(text).starts_with("Nothing was booked: I still need the room"), "{text:?}");
     }
 }
 
@@ -88,8 +136,8 @@ fn a_handoff_of_known_and_independent_parts_works_and_was_not_needed() {
         assert_eq!(found.handoff_was_right(), Some(false));
         assert_eq!(
             found.to_string(),
-            "fan_out, since every part was known at arrival and none needs the result of another; handing over \
-             worked, but fan_out was right from the start",
+            "fan_out, since every part was known at arrival and none needs the result of another\n\
+             in this run: a handoff worked, where fan_out was right",
         );
     }
 }
@@ -122,8 +170,8 @@ fn to_send_a_request_to_its_desk_is_no_handoff() {
     assert_eq!(found.handoff_was_right(), Some(false));
     assert_eq!(
         found.to_string(),
-        "single_agent, since one trade does all that is asked; but the turn was handed over before anyone had \
-         worked, and that is no handoff, it sends the request on",
+        "single_agent, since one trade does all that is asked\n\
+         in this run: the request was sent on before anyone had worked, which is no handoff",
     );
     let found = verdict_at(Entry::Policy, "Quote Focus pro 3h");
     assert_eq!((found.needs, found.as_met), (vec![BeforeWork], Choice::from(OneTrade)));
@@ -165,11 +213,11 @@ fn what_did_not_come_to_an_answer_or_a_handoff_is_told_as_it_is() {
     assert!(
         unanswered
             .to_string()
-            .ends_with("; handing over did not even bring an answer, and fan_out was right from the start")
+            .ends_with("\nin this run: a handoff brought no answer, where fan_out was right")
     );
     let dependent = Choice::from(NeedsResult);
     let kept = Verdict { from_text: dependent, as_met: dependent, needs: Vec::new(), is_answered: true };
-    assert!(kept.to_string().ends_with("; nothing was handed over"), "{kept}");
+    assert!(kept.to_string().ends_with("\nin this run: nothing was handed over"), "{kept}");
 }
 
 #[test]
@@ -180,11 +228,8 @@ fn in_json_both_verdicts_stand_with_their_reasons() {
         serde_json::to_value(found).unwrap(),
         json!({
             "from_text": {"pattern": "fan_out", "reason": "known_and_independent", "detail": reason},
-            "as_met": {
-                "pattern": "fan_out",
-                "reason": "known_and_independent",
-                "detail": format!("{reason}; handing over worked, but fan_out was right from the start"),
-            },
+            "as_met": {"pattern": "fan_out", "reason": "known_and_independent", "detail": reason},
+            "in_this_run": "a handoff worked, where fan_out was right",
             "needs": ["known_and_independent"],
             "handoff_was_right": false,
         }),

@@ -39,8 +39,12 @@ pub(crate) struct Tried {
     unasked: Vec<String>,
     #[serde(skip)]
     label: String,
+    /// Whether no two of the calls in vain say the same.
     #[serde(skip)]
-    told: String,
+    never_the_same: bool,
+    /// What happened, in one text for each thing: it may be several lines.
+    #[serde(skip)]
+    told: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -62,6 +66,8 @@ impl Tried {
         let results = messages.clone().flatten().flat_map(Message::tool_results);
         let errors: Vec<String> =
             results.filter(|result| result.is_error()).map(|result| result.words()).collect();
+        let in_vain: BTreeSet<String> = messages.clone().flat_map(calls_in_vain).collect();
+        let never_the_same = in_vain.len() == errors.len();
         let available =
             errors.first().and_then(|error| serde_json::from_str::<serde_json::Value>(error).ok());
         let available = available.and_then(|error| serde_json::from_value(error["available"].clone()).ok());
@@ -79,15 +85,18 @@ impl Tried {
             errors: errors.into_iter().collect(),
             unasked: unasked.map(|(agent, turn)| format!("{agent} {turn}")).collect(),
             label: model.label().unwrap_or_default().to_owned(),
-            told: conversations.iter().map(|(agent, messages)| narrate_agent(agent, messages)).collect(),
+            never_the_same,
+            told: conversations
+                .iter()
+                .flat_map(|(agent, messages)| entries(&narrate_agent(agent, messages)))
+                .collect(),
             answer,
         }
     }
 
-    /// The lines of the narration in this range.
+    /// What happened, from one place to before another.
     fn lines(&self, range: std::ops::Range<usize>) -> String {
-        let lines = self.told.lines().skip(range.start).take(range.len());
-        lines.map(|line| format!("{line}\n")).collect()
+        self.told.get(range).unwrap_or_default().concat()
     }
 
     /// The row of the table.
@@ -110,14 +119,38 @@ fn no_show_cents(answer: &str) -> Option<i64> {
     before.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
+/// The calls that got an error, each with its arguments.
+fn calls_in_vain(messages: &[Message]) -> impl Iterator<Item = String> {
+    let results = messages.iter().flat_map(Message::tool_results);
+    let failed: Vec<&str> =
+        results.filter(|result| result.is_error()).map(|result| result.tool_use_id()).collect();
+    let calls = messages.iter().flat_map(Message::tool_uses);
+    calls
+        .filter(move |call| failed.contains(&call.id()))
+        .map(|call| format!("{} {}", call.name(), call.input()))
+}
+
+/// A narration's lines, those that only go on with the one before together with it.
+fn entries(narration: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for line in narration.lines() {
+        match entries.last_mut().filter(|_| line.starts_with(' ')) {
+            Some(entry) => entry.push_str(&format!("{line}\n")),
+            None => entries.push(format!("{line}\n")),
+        }
+    }
+    entries
+}
+
 pub(crate) fn shown(runs: [Tried; 4], truth: Truth) -> Shown<Json> {
     let [guess, reach, stop, handoff] = &runs;
     let off = truth.charge_cents - guess.no_show_cents.unwrap_or_default();
     let charge = truth.document.rsplit(". ").next().unwrap_or_default();
     let again = reach.calls_in_vain.saturating_sub(1);
-    let last = handoff.told.lines().last().unwrap_or_default();
+    let in_other_words = if reach.never_the_same { ", in other words" } else { "" };
+    let last = handoff.lines(handoff.told.len().saturating_sub(1)..handoff.told.len());
     let mut text = format!(
-        "Decisions: {}. Everything else is executed. In a, b and c booking_agent is alone.\n\n{}",
+        "Decisions: {}. Everything else is executed.\nIn a, b and c booking_agent is alone.\n\n{}",
         guess.label,
         guess.lines(0..3),
     );
@@ -130,19 +163,19 @@ pub(crate) fn shown(runs: [Tried; 4], truth: Truth) -> Shown<Json> {
     ));
     text.push_str(&format!(
         "\nb. It reaches for a tool that is not its own\n{}\
-         {PAD}and {again} times more, in other words, with the same error\n{PAD}ends as {}, without an answer\n",
+         {PAD}and {again} times more{in_other_words}, with the same error\n{PAD}ends as {}, without an answer\n",
         reach.lines(3..5),
         reach.end,
     ));
     text.push_str(&format!(
         "\nc. It says whose question it is, and stops\n{}\
-         {PAD}ends as {}; scripted turns that nobody asked for: {}\n",
+         {PAD}ends as {}; scripted, and asked for by nobody: {}\n",
         stop.lines(3..6),
         stop.end,
         list(&stop.unasked),
     ));
     text.push_str(&format!(
-        "\nWith somebody to hand over to, as in lesson 05\n{last}\n{PAD}numbers without a ground: {}\n",
+        "\nWith somebody to hand over to, as in lesson 05\n{last}{PAD}numbers without a ground: {}\n",
         list(&handoff.ungrounded),
     ));
     text.push_str(&format!("\n{PAD}model calls  calls in vain   bytes read   what a no-show costs\n"));

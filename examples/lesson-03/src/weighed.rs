@@ -1,6 +1,6 @@
 //! What was weighed, and how it is told.
 
-use examples_kit::{Claim, Measured, Shown};
+use examples_kit::{Claim, Measured, Shown, wrapped};
 use serde::Serialize;
 use sommelier_handoff::{HandoffPackage, Hop};
 use sommelier_protocol::Message;
@@ -123,23 +123,24 @@ pub(crate) fn shown(weighed: Weighed) -> Shown<Weighed> {
     let Weighed { model, crossings, all_data, data, .. } = &weighed;
     let package = crossings.first().and_then(|first| first.package.as_ref()).map(HandoffPackage::to_json);
     let mut text = format!(
-        "Decisions: {model}. Everything else is executed. Sizes are bytes of compact JSON in UTF-8.\n\n\
-         1. The package, whatever was done before it, and the history that stays behind\n   {}\n\n   \
+        "Decisions: {model}. Everything else is executed.\nSizes are bytes of compact JSON in UTF-8.\n\n\
+         1. The package, whatever was done before it, and the history that stays behind\n{}\n\n   \
          more quotes   package   history   times the package\n",
-        package.unwrap_or_default(),
+        wrapped(&format!("   {}", package.unwrap_or_default()), 5),
     );
     for Crossing { more_quotes, package_bytes, history_bytes, .. } in crossings {
         let times = times(*history_bytes, *package_bytes);
         text.push_str(&format!("   {more_quotes:>11} {package_bytes:>9} {history_bytes:>9} {times:>19}\n"));
     }
     text.push_str(&format!(
-        "\n2. Which data does policy_agent need? With all four the package has {} bytes. Each left out in turn:\n   \
+        "\n2. Which data does policy_agent need? All four make a package of {} bytes. Each left out in turn:\n   \
          without        package   policy_agent answers\n",
         all_data.package_bytes
     ));
     for Datum { name, package_bytes_without, answer_without, is_needed } in data {
         let answer = if *is_needed { answer_without } else { "the same, so it can stay behind" };
-        text.push_str(&format!("   {name:<12} {package_bytes_without:>9}   {answer}\n"));
+        let line = format!("   {name:<12} {package_bytes_without:>9}   {answer}");
+        text.push_str(&format!("{}\n", wrapped(&line, 28)));
     }
     text.push_str(
         "\n3. The anti-pattern, for contrast: policy_agent is given the whole history and the question\n   \
@@ -158,10 +159,11 @@ pub(crate) fn shown(weighed: Weighed) -> Shown<Weighed> {
     }
     let answers: BTreeSet<&str> = weighed.whole_history.iter().map(|contrast| &*contrast.answer).collect();
     for answer in answers {
-        text.push_str(&format!("   It answers: {answer}\n"));
+        text.push_str(&format!("{}\n", wrapped(&format!("   It answers: {answer}"), 5)));
     }
     let breach = weighed.whole_history.iter().flat_map(|contrast| &contrast.breaches).next();
-    text.push_str(&format!("   No package may hold that: {}\n", breach.map_or("", |breach| breach)));
+    let breach = format!("   No package may hold that: {}", breach.map_or("", |breach| breach));
+    text.push_str(&format!("{}\n", wrapped(&breach, 5)));
     let claims = claims(&weighed);
     Shown { text, json: weighed, claims }
 }

@@ -4,7 +4,7 @@
 //! recognises the call, stops, and answers it itself, so that the sender's conversation stays legal.
 //! Then the executed failure: what happens when a whole history is put where a task and its data belong.
 
-use examples_kit::{Claim, Flags, HopRow, Lesson, RefusalRow, Shown, excerpt};
+use examples_kit::{Claim, Flags, HopRow, Lesson, RefusalRow, Shown, excerpt, wrapped};
 use reservo::{Entry, demo, specialists};
 use sommelier_handoff::{Guards, HANDOFF_TO_SPECIALIST, RunEnd};
 use sommelier_protocol::{ModelRequest, ModelResponse, RawJson, sequence};
@@ -78,20 +78,18 @@ fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
     };
     let label = model.label().unwrap_or_default();
     let text = format!(
-        "Decisions: {label}, a script of three turns. Everything else is executed. The gate denies book and cancel.\n\n\
-         1. What the model is told. {HANDOFF_TO_SPECIALIST} is a tool in its list; its arguments:\n   {}\n\n\
-         2. The loop stops at the second turn's call. What crosses to {to}, {} bytes:\n   {}\n   \
+        "Decisions: {label}, a script of three turns. Everything else is executed.\nThe gate denies book and cancel.\n\n\
+         1. What the model is told. {HANDOFF_TO_SPECIALIST} is a tool in its list; its arguments:\n{}\n\n\
+         2. The loop stops at the second turn's call. What crosses to {to}, {} bytes:\n{}\n   \
          The loop answers the call itself, so that the conversation stays legal:\n   {closing}\n   \
          The third turn is never asked for.\n\n\
-         3. The failure: the second turn puts the conversation into the context, {} bytes of package:\n   {}\n   \
-         {}: {}\n",
-        excerpt(schema.get(), 200),
+         3. The failure: the second turn puts the conversation into the context, {} bytes of package:\n{}\n{}\n",
+        below(&excerpt(schema.get(), MOST)),
         package.bytes(),
-        package.to_json(),
+        below(&package.to_json()),
         history.bytes(),
-        excerpt(&history.to_json(), 120),
-        refused.error,
-        refused.detail,
+        below(&excerpt(&history.to_json(), MOST)),
+        below(&format!("{}: {}", refused.error, refused.detail)),
     );
     let json = Json {
         model: label.to_owned(),
@@ -103,6 +101,14 @@ fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
         refusals: vec![refused],
     };
     Ok(Shown { text, claims: claims(&handed, to.as_str(), &model, &dumped), json })
+}
+
+/// As many characters are shown of what is long.
+const MOST: usize = 160;
+
+/// Words below a heading, as wide as a terminal.
+fn below(words: &str) -> String {
+    wrapped(&format!("   {words}"), 5)
 }
 
 fn claims(handed: &HandoffRun, to: &str, model: &ScriptedModel, dumped: &HandoffRun) -> Vec<Claim> {

@@ -4,7 +4,7 @@
 //! by code, in a fixed order of guards, each with a typed error that says what would be right. Here all of
 //! them are set to stop loudly; in daily use what a model can mend is told to it instead.
 
-use examples_kit::{Claim, Flags, Lesson, RefusalRow, Shown};
+use examples_kit::{Claim, Flags, Lesson, RefusalRow, Shown, wrapped};
 use sommelier_handoff::{Agent, Guards, HANDOFF_TO_SPECIALIST, Relay, RelayBuilder, Route};
 use sommelier_protocol::{ModelResponse, ToolName};
 use sommelier_runner::{Outcome, Report, Runner};
@@ -110,7 +110,8 @@ fn show(_: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
     let model = ping_pong().label().unwrap_or_default().to_owned();
     let told = cases.iter().map(|Case { case, receivers_run, end, refusal }| {
         let (guard, error, detail) = (refusal.guard, refusal.error, &refusal.detail);
-        format!("{case}\n  guard {guard}, receivers run before it: {receivers_run}; the run ends as {end}\n  {error}: {detail}\n")
+        let why = wrapped(&format!("  {error}: {detail}"), 4);
+        format!("{case}\n  guard {guard}, receivers run before it: {receivers_run}; the run ends as {end}\n{why}\n")
     });
     let text = format!(
         "Decisions: {model}. Everything else is executed. No tool here needs a gate.\n\n{}",

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
             ("limits", "1..3", "limits that the work meets, 1 to 6"),
         ],
     };
-    lesson.run(show)
+    lesson.run_narrow("--limits 3 --sender 2 --receiver 2", show)
 }
 
 #[derive(Serialize)]
@@ -54,8 +54,8 @@ fn show(flags: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
     let model = ScriptedModel::new().label().unwrap_or_default().to_owned();
     let text = [
         format!("Decisions: {model}. Everything else is executed. The gate denies book and cancel.\n"),
-        "A call is one model invocation. A hop is one change of actor; the customer's words in and the answer \
-         out are none.\n"
+        "A call is one model invocation. A hop is one change of actor.\n\
+         The customer's words in and the answer out are no hops.\n"
             .to_owned(),
         tables::side_by_side(&request, &running),
         tables::sweep(&rows),

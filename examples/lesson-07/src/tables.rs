@@ -1,5 +1,7 @@
 //! What was measured, for a reader.
 
+use examples_kit::wrapped;
+
 use crate::sweep::Row;
 use crate::ways::{Figures, VARIANTS};
 
@@ -19,7 +21,9 @@ pub(crate) fn side_by_side(words: &str, row: &Row) -> String {
         ran("return", back),
         line("saved", saved_calls.to_string(), saved_hops.to_string(), saved_bytes.to_string()),
         format!("\n  direct: {}\n  return: {}\n", direct.chain, back.chain),
-        format!("  direct answers: {}\n  return answers: {}\n", direct.answer, back.answer),
+        wrapped(&format!("  direct answers: {}", direct.answer), 18),
+        wrapped(&format!("\n  return answers: {}", back.answer), 18),
+        "\n".to_owned(),
     ]
     .concat()
 }
@@ -60,7 +64,8 @@ fn ended(base: &[&Row]) -> String {
         let ended = by_limits(base).filter_map(|at| {
             let last = at.last().filter(|row| !ran(row).loosened.is_empty())?;
             let what = ran(last).loosened.join(", then ");
-            let refusals = ran(last).refusals.iter().map(|refusal| format!("    {refusal}\n"));
+            let refusals = ran(last).refusals.iter();
+            let refusals = refusals.map(|refusal| wrapped(&format!("    {refusal}"), 6) + "\n");
             Some(format!("  {way}, {} limits: {what}\n{}", last.limits, refusals.collect::<String>()))
         });
         let ended: String = ended.collect();
@@ -73,13 +78,13 @@ fn ended(base: &[&Row]) -> String {
 pub(crate) fn variants(rows: &[Row]) -> String {
     let mut text = format!(
         "The variants, over the same points. The last two columns: what is saved less one for each limit.\n\n  \
-         {:<58}saved calls  hops   less limits: calls  hops\n",
+         {:<54}saved calls  hops   less limits: calls  hops\n",
         "what is changed"
     );
     for variant in VARIANTS {
         let of: Vec<&Row> = of(rows, variant.name).collect();
         text.push_str(&format!(
-            "  {:<58}{:>11}  {:>4}   {:>18}  {:>4}\n",
+            "  {:<54}{:>11}  {:>4}   {:>18}  {:>4}\n",
             format!("{}: {}", variant.name, variant.meaning),
             span(of.iter().map(|row| row.saved_calls)),
             span(of.iter().map(|row| row.saved_hops)),

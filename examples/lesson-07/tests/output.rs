@@ -166,9 +166,9 @@ fn what_the_usual_settings_end_is_told() {
     }
     let told = lesson().run("--limits 3 --sender 2 --receiver 2", 0).stdout;
     let refusal = "  return, 3 limits: cap, then pair\n    handoff_limit_exceeded: 5 handoff(s) are the most, \
-                   a further one is not taken: booking_agent → supervisor → policy_agent → supervisor → \
+                   a further one is not taken: booking_agent →\n      supervisor → policy_agent → supervisor → \
                    pricing_agent → supervisor → booking_agent\n    repeated_pair: booking_agent has already \
-                   handed the turn to supervisor, a second time is a loop: ";
+                   handed the turn to supervisor, a second time is a loop:\n      booking_agent → ";
     assert!(told.contains(refusal), "{told}");
 }
 

@@ -44,8 +44,8 @@ fn show(flags: &Flags) -> Result<Shown<Json>, Box<dyn Error>> {
     let model = ScriptedModel::new().label().unwrap_or_default().to_owned();
     let text = [
         format!(
-            "Decisions: {model}. Everything else is executed. The gate approves `book`: denied, it could not find \
-             a room taken.\n"
+            "Decisions: {model}. Everything else is executed.\n\
+             The gate approves `book`: denied, it could not find a room taken.\n"
         ),
         taken.told("(a) The room is taken. pricing_agent is needed once `book` has failed, and not before."),
         conditional.told("(b) Two things for one agent, in a house that nobody has booked yet."),

@@ -5,6 +5,9 @@ use serde::Serialize;
 use sommelier_handoff::{HandoffPackage, Link, Run};
 use sommelier_protocol::{Message, RawJson, ToolUse};
 
+/// As many characters are shown of a result that is long.
+const MOST: usize = 90;
+
 /// A call that an agent made of a tool, of a delegate, or to hand over; in the order of the agents.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Step {
@@ -82,6 +85,6 @@ fn result(messages: &[Message], call_id: &str) -> String {
     let error: serde_json::Value = serde_json::from_str(&words).unwrap_or_default();
     match error["error"].as_str() {
         Some(code) => code.to_owned(),
-        None => excerpt(&words, 90),
+        None => excerpt(&words, MOST),
     }
 }

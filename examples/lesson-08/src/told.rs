@@ -1,6 +1,6 @@
 //! The scenes in words and as a table.
 
-use examples_kit::{HopRow, printable};
+use examples_kit::{HopRow, printable, wrapped};
 use sommelier_handoff::{HANDOFF_TO_SPECIALIST, HandoffPackage};
 
 use crate::scene::Scene;
@@ -30,15 +30,21 @@ impl Scene {
             asked => lines.extend(asked.iter().flat_map(told)),
         }
         lines.extend(self.answer.lines().enumerate().map(|(n, line)| {
-            let [who, says] = if n == 0 { [self.last_agent.as_str(), "answers:"] } else { ["", ""] };
-            format!("  {who:<14} {says:<8} {line}")
+            let [who, says] = if n == 0 { [self.last_agent.as_str(), "answers: "] } else { ["", ""] };
+            format!("  {who:<14} {says}{line}")
         }));
         lines.push(format!("  hops           {}", self.hops_told()));
         lines.push(format!("  model calls    {}, critical path {}", self.model_calls, self.critical_path));
         lines.push(format!("  new bookings   {}", self.bookings_told()));
         lines.push(format!("  by its text    {}", self.verdict.from_text));
-        lines.push(format!("  Was a handoff right here? {}: {}", self.judgement(), self.verdict));
-        lines.into_iter().map(|line| format!("{}\n", printable(&line))).collect()
+        lines.push(format!("  handoff right? {}", self.judgement()));
+        let verdict = self.verdict.to_string();
+        let told = verdict.lines().map(|line| line.strip_prefix("in this run: ").unwrap_or(line));
+        lines.extend(
+            ["by its run", "in this run"].iter().zip(told).map(|(what, told)| format!("  {what:<14} {told}")),
+        );
+        let lines = lines.iter().flat_map(|line| line.lines());
+        lines.map(|line| wrapped(&printable(line), hang(line)) + "\n").collect()
     }
 
     fn hops_told(&self) -> String {
@@ -60,6 +66,12 @@ impl Scene {
     }
 }
 
+/// Under what a line that is too long goes on: the words after the label.
+fn hang(line: &str) -> usize {
+    let deeper = line.starts_with("    ") && !line.starts_with("     ");
+    if deeper { 19 } else { 17 }
+}
+
 /// What crossed, and to whom.
 fn package(hop: Option<&HopRow>) -> String {
     let crossed = |hop: &HopRow| Some(format!("to {}: {}", hop.to, hop.package.as_ref()?.to_json()));
@@ -79,7 +91,7 @@ fn told(asked: &Asked) -> Vec<String> {
 pub(crate) fn table(scenes: [&Scene; 4]) -> String {
     let mut text = format!(
         "{:<12}  {:>5}  {:<12}  {:<12}  {:<20}  {:>5}  {:>4}  {:>4}\n",
-        "scenario", "parts", "by its text", "as met", "handoff right?", "calls", "path", "hops"
+        "scenario", "parts", "by its text", "by its run", "handoff right?", "calls", "path", "hops"
     );
     for scene in scenes {
         text.push_str(&format!(

@@ -1,6 +1,7 @@
 //! A program beside its page in docs/lessons or docs/examples: what the page shows is what the program prints.
 #![allow(dead_code, reason = "each lesson uses its part: one runs nothing and so has no spans")]
 
+use examples_kit::WIDTH;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -34,6 +35,8 @@ impl Lesson {
     /// The page's block shows what the program prints. With `SOMMELIER_BLESS=1` the block is written anew.
     pub(crate) fn check_page(&self) {
         let printed = self.run("", 0).stdout;
+        let long: Vec<&str> = printed.lines().filter(|line| line.chars().count() > WIDTH).collect();
+        assert!(long.is_empty(), "these lines do not fit on a terminal: {long:#?}");
         let text = std::fs::read_to_string(&self.page).unwrap();
         let (before, shown, after) = block(&text);
         if shown == printed {
@@ -81,9 +84,14 @@ impl Lesson {
         }
     }
 
-    /// Nothing runs, so there is no span; stdout is the same as above.
+    /// Nothing runs, so there is no span; who asks for a tree is told so.
     pub(crate) fn check_that_nothing_is_traced(&self) {
-        assert_eq!(self.traces(), ["", ""]);
+        let [lines, tree] = self.traces();
+        assert_eq!(lines, "");
+        assert!(
+            tree.ends_with(" runs nothing, so there are no spans\n") && tree.lines().count() == 1,
+            "{tree}"
+        );
     }
 
     /// What is written to stderr as lines and as a tree.
