@@ -48,7 +48,7 @@ impl Model for SecondFails {
     }
 }
 
-const NO_LINE: &str = "failed: the model could not be reached: no line";
+const NO_LINE: &str = "failed: unreachable";
 
 fn reasons(report: &Report) -> Vec<Option<&str>> {
     report.links().iter().map(|link| link.result().unwrap().reason.as_deref()).collect()

@@ -309,5 +309,5 @@ fn a_failure_deep_in_a_tree_is_told_in_plain_words() {
     let report = run(&team.build().unwrap(), NoTerms(everybody()), "Hello.");
     assert_eq!(report.answer(), "ask_billing: billing(Hello.)\nask_terms did not answer.");
     let inner = report.links()[0].run().unwrap().run().links()[1].result().unwrap();
-    assert_eq!(inner.reason.as_deref(), Some("failed: the model could not be reached: no line"));
+    assert_eq!(inner.reason.as_deref(), Some("failed: unreachable"));
 }

@@ -79,8 +79,8 @@ fn team(failures: u32, budget: u32) -> Result<Team, Box<dyn Error>> {
 }
 
 fn run(name: &str, team: &Team, model: &ScriptedModel) -> Result<Supervised, Box<dyn Error>> {
-    let runner = team.on(Runner::new(model).conversation(name));
-    let Outcome::Ended(report) = runner.run(team.relay(), REQUEST)? else {
+    let runner = Runner::new(model).conversation(name);
+    let Outcome::Ended(report) = team.run(runner, REQUEST)? else {
         return Err("the supervisor's run did not end".into());
     };
     let messages = report.done().turn().map(Turn::messages).unwrap_or_default();
