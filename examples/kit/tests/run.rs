@@ -89,8 +89,7 @@ supervisor     calls ask_billing {"question":""}
   │   │                <handoff_package origin="model:billing">
   │   │                {"task":"Is there a note on INV-311?","context":{}}
   │   │                </handoff_package>
-  │ finding        {"status":"failed","finding":null,"reason":"failed: the script has no turn 1 for
-  │                archive (it has 0)","steps_used":0}
+  │ finding        {"status":"failed","finding":null,"reason":"failed: no_script","steps_used":0}
   │ billing        INV-311 was paid twice.
 finding        {"status":"done","finding":"INV-311 was paid twice.","steps_used":2}
                delegation: supervisor ⇄ shipping
@@ -166,7 +165,7 @@ fn each_delegation_is_a_row() {
                 "package_bytes": 51,
                 "status": "failed",
                 "finding": null,
-                "reason": "failed: the script has no turn 1 for archive (it has 0)",
+                "reason": "failed: no_script",
                 "steps_used": 0,
             },
             {
