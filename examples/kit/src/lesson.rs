@@ -212,7 +212,8 @@ impl Program {
 
     /// `narrow` are the flags to see the spans with; `None` when there are no spans.
     fn text<J>(self, flags: &Flags, narrow: Option<&str>, shown: &Shown<J>) -> String {
-        let mut text = format!("{}\n\n{}\nWhat this run shows:\n", self.heading(), shown.text);
+        let shown_text: String = shown.text.split_inclusive('\n').map(fitted).collect();
+        let mut text = format!("{}\n\n{shown_text}\nWhat this run shows:\n", self.heading());
         for claim in &shown.claims {
             let told = format!("  {} {}", if claim.holds { "yes" } else { "NO " }, claim.claim);
             text.push_str(&format!("{}\n", wrapped(&told, 6)));
@@ -241,5 +242,14 @@ impl Program {
             help.push_str(&format!("  {:<15} {meaning}\n", format!("--{flag} {value}")));
         }
         help
+    }
+}
+
+/// A line with its end, broken where it is too long; what goes on stands a little further in.
+fn fitted(line: &str) -> String {
+    let indent = line.chars().take_while(|c| *c == ' ').count();
+    match line.strip_suffix('\n') {
+        Some(line) => wrapped(line, indent + 2) + "\n",
+        None => wrapped(line, indent + 2),
     }
 }
