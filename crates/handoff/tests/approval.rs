@@ -270,7 +270,8 @@ fn a_branch_goes_on_where_it_waited() {
     assert_eq!(session.order(), "supervisor billing billing billing billing supervisor");
     let ran: Vec<(&str, &str)> = session.ran.iter().map(|(tool, key)| (&**tool, &**key)).collect();
     assert_eq!(ran, [("look", "conv/1/1/0/1/1/0"), ("pay", "conv/1/1/0/1/2/0"), ("pay", "conv/1/1/0/1/3/0")]);
-    let told = r#"tu_1_0={"status":"done","finding":"Both are paid.","steps_used":4}"#;
+    let told =
+        r#"tu_1_0={"status":"done","finding":"Both are paid.","steps_used":4,"effects":["pay","pay"]}"#;
     assert_eq!(session.results("supervisor", 0), [told]);
     let billing = session.run().links()[0].run().unwrap();
     assert_eq!((billing.run().decisions().len(), session.run().decisions().len()), (2, 0));
@@ -322,7 +323,9 @@ fn three_approvals_in_parallel_are_answered_in_any_order() {
         assert_eq!(ran, ids);
         let told = ["1.", "2.", "3."].into_iter().enumerate();
         let told: Vec<String> = told
-            .map(|(n, text)| format!(r#"tu_1_{n}={{"status":"done","finding":"{text}","steps_used":2}}"#))
+            .map(|(n, text)| {
+                format!(r#"tu_1_{n}={{"status":"done","finding":"{text}","steps_used":2,"effects":["pay"]}}"#)
+            })
             .collect();
         assert_eq!(session.results("supervisor", 0), told);
         session.into_done()

@@ -364,19 +364,19 @@ fn a_tree_of_branches_is_drawn_the_same_each_time() {
         [
             "invoke_workflow",
             "└─ agent supervisor",
-            "   ├─ chat claude-sonnet-5",
+            "   ├─ chat concept (claude-sonnet-5)",
             "   ├─ delegate ask_billing done",
             "   │  └─ agent billing",
-            "   │     ├─ chat claude-sonnet-5",
+            "   │     ├─ chat concept (claude-sonnet-5)",
             "   │     ├─ tool look",
-            "   │     └─ chat claude-sonnet-5",
+            "   │     └─ chat concept (claude-sonnet-5)",
             "   ├─ delegate ask_shipping done",
             "   │  ├─ agent shipping",
-            "   │  │  ├─ chat claude-sonnet-5",
+            "   │  │  ├─ chat concept (claude-sonnet-5)",
             "   │  │  └─ handoff 1",
             "   │  └─ agent customs",
-            "   │     └─ chat claude-sonnet-5",
-            "   └─ chat claude-sonnet-5",
+            "   │     └─ chat concept (claude-sonnet-5)",
+            "   └─ chat concept (claude-sonnet-5)",
         ]
     );
     for _ in 0..20 {

@@ -259,7 +259,8 @@ fn other_branches_come_to_their_end_first() {
         let finding = |n: usize, steps: u32| {
             format!(r#"tu_1_{}={{"status":"done","finding":"{n}.","steps_used":{steps}}}"#, n - 1)
         };
-        assert_eq!(*told, format!("user: {} | {} | {}", finding(1, 2), finding(2, 3), finding(3, 1)));
+        let paid = finding(1, 2).replace('}', r#","effects":["pay"]}"#);
+        assert_eq!(*told, format!("user: {paid} | {} | {}", finding(2, 3), finding(3, 1)));
         let billing = story(report.links()[0].run().unwrap().turn().unwrap().messages());
         assert_eq!(billing[2..], [r#"user: tu_1_0="INV-1 is paid""#, "assistant: 1."]);
     }
