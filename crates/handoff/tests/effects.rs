@@ -1,5 +1,5 @@
 //! What an asker is told of a branch, beside its words: what stays done, and nothing of the inside.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what cannot be")]
+#![expect(clippy::unwrap_used, reason = "a test may stop at what cannot be")]
 
 mod harness;
 
