@@ -107,7 +107,7 @@ pub(crate) fn is_asked_for(
         ..record(run, place, to.as_str().into(), call.id().into(), hop.at)
     };
     written == to.as_str()
-        && fit(way, run, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package)
+        && fit(relay, way, run, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package)
         && *hop == record
         && capped(relay, run, to).is_ok()
         && new_pair(relay, run, to).is_ok()
@@ -212,7 +212,7 @@ fn judge(
         return Err(Refusal::NoRoute { from: from.clone(), to: to.clone(), legal });
     };
     let errors = match package {
-        Ok(package) => match fit(way, run, package) {
+        Ok(package) => match fit(relay, way, run, package) {
             Ok(with) => {
                 if let Some(with) = with {
                     *package = with;
@@ -314,7 +314,14 @@ const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
 
 /// The package as it crosses on a route, `None` when it crosses as it is, or what is wrong with it. It was read
 /// under the law, so the policy is all that is left to ask, and whether it leaves to code what is code's to write.
-fn fit(way: &Way, run: &Run, package: &HandoffPackage) -> Result<Option<HandoffPackage>, Vec<PackageError>> {
+fn fit(
+    relay: &Relay,
+    way: &Way,
+    run: &Run,
+    package: &HandoffPackage,
+) -> Result<Option<HandoffPackage>, Vec<PackageError>> {
+    let carried = carry(relay, run, package);
+    let package = carried.as_ref().unwrap_or(package);
     let mut errors = way.route.policy.check(package);
     if way.route.with_user_words {
         let forged = [USER_WORDS, USER_WORDS_LEFT_OUT].into_iter();
@@ -326,8 +333,19 @@ fn fit(way: &Way, run: &Run, package: &HandoffPackage) -> Result<Option<HandoffP
         Some(words) if way.route.with_user_words => {
             with_user_words(way, words, package).map(Some).map_err(|error| vec![error])
         }
-        _ => Ok(None),
+        _ => Ok(carried),
     }
+}
+
+/// The package with the constraints that it lacks: the relay's own, and those of every package that was handed over
+/// before. What binds once binds whoever works later; a model may add to it and leave nothing out.
+fn carry(relay: &Relay, run: &Run, package: &HandoffPackage) -> Option<HandoffPackage> {
+    let binding = relay.constraints().iter().chain(&run.extra().constraints);
+    let lacking = binding.filter(|constraint| !package.constraints().contains(constraint));
+    lacking.fold(None, |with: Option<HandoffPackage>, constraint| {
+        let with = with.unwrap_or_else(|| package.clone());
+        Some(if with.constraints().contains(constraint) { with } else { with.constraint(constraint.clone()) })
+    })
 }
 
 /// The package with the user's last words.

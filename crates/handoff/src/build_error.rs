@@ -3,6 +3,8 @@
 use sommelier_runtime::DefinitionError;
 use std::fmt;
 
+use crate::PackageError;
+
 /// What is wrong with a relay's description: its author's fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
@@ -71,6 +73,14 @@ pub enum BuildError {
         to: String,
         /// The tool.
         tool: String,
+    },
+    /// A constraint that no package could hold.
+    #[error("the constraint {text:?} cannot stand in a package: {error}")]
+    Constraint {
+        /// How it begins.
+        text: String,
+        /// Why.
+        error: PackageError,
     },
     /// An agent that may ask a person and is not there.
     #[error("{agent} may ask a person, and is not there")]
@@ -162,7 +172,8 @@ impl BuildError {
             Self::Unreachable { .. } => 4,
             Self::MissingTool { .. } => 5,
             Self::BeyondLaw { .. } => 6,
-            Self::AskerNotThere { .. }
+            Self::Constraint { .. }
+            | Self::AskerNotThere { .. }
             | Self::DelegateOfNobody { .. }
             | Self::Delegate { .. }
             | Self::DelegateEntry { .. }

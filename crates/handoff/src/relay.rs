@@ -10,7 +10,10 @@ use crate::delegate::{self, Deputy};
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST, Receiver};
 use crate::refusal::list;
-use crate::{ASK_HUMAN, BuildError, BuildErrors, DEPTH, Delegate, Guards, Route, Routes, Run, Step, step};
+use crate::{
+    ASK_HUMAN, BuildError, BuildErrors, DEPTH, Delegate, Guards, HandoffPackage, PackagePolicy, Route,
+    Routes, Run, Step, law, step,
+};
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
 /// conversations share one; each has its own state.
@@ -38,6 +41,7 @@ pub struct Relay {
     routes: BTreeMap<AgentName, Vec<(AgentName, Way)>>,
     deputies: BTreeMap<AgentName, Vec<Deputy>>,
     on_failed_branch: OnFailedBranch,
+    constraints: Vec<Box<str>>,
     depth: u32,
     entry: AgentName,
     entry_policy: EntryPolicy,
@@ -189,6 +193,11 @@ impl Relay {
         self.depth
     }
 
+    /// What stands in every package as a constraint, whatever a model writes.
+    pub fn constraints(&self) -> &[Box<str>] {
+        &self.constraints
+    }
+
     /// What becomes of the other branches of a reply when one ends with nothing.
     pub fn on_failed_branch(&self) -> OnFailedBranch {
         self.on_failed_branch
@@ -265,6 +274,7 @@ pub struct RelayBuilder {
     on_failed_branch: OnFailedBranch,
     max_depth: u32,
     may_ask_human: Vec<String>,
+    constraints: Vec<Box<str>>,
 }
 
 impl Default for RelayBuilder {
@@ -280,6 +290,7 @@ impl Default for RelayBuilder {
             on_failed_branch: OnFailedBranch::default(),
             max_depth: 2,
             may_ask_human: Vec::new(),
+            constraints: Vec::new(),
         }
     }
 }
@@ -326,6 +337,12 @@ impl RelayBuilder {
         self
     }
 
+    /// Puts a constraint into every package that is handed over: a policy of the house that no model may forget.
+    pub fn constraint(mut self, text: impl Into<Box<str>>) -> Self {
+        self.constraints.push(text.into());
+        self
+    }
+
     /// Lets an agent ask a person, by the reserved tool [`ask_human`](crate::ASK_HUMAN).
     pub fn may_ask_human(mut self, agent: impl Into<String>) -> Self {
         self.may_ask_human.push(agent.into());
@@ -363,6 +380,11 @@ impl RelayBuilder {
         self.check_agents(&names, &mut errors);
         self.check_routes(&names, &mut errors);
         let deputies = delegate::deputies(&self.delegates, &names, &mut errors);
+        errors.extend(self.constraints.iter().filter_map(|text| {
+            let package = HandoffPackage::new("task").constraint(text.clone());
+            let error = package.validate(&PackagePolicy::minimal()).into_iter().next()?;
+            Some(BuildError::Constraint { text: law::shortened(text), error })
+        }));
         let depths = deputies.values().flatten().map(|deputy| deputy.relay.depth() + 1);
         let depth = depths.max().unwrap_or(0);
         if depth > self.max_depth {
@@ -398,6 +420,7 @@ impl RelayBuilder {
                     routes,
                     deputies: deputies.into_iter().filter_map(named).collect(),
                     on_failed_branch: self.on_failed_branch,
+                    constraints: self.constraints,
                     depth,
                     entry,
                     entry_policy: self.entry_policy,
@@ -557,6 +580,7 @@ fn fingerprint(
         builder.max_model_calls,
         deputies,
         builder.on_failed_branch,
+        &builder.constraints,
     );
     transcript::fingerprint(&serde_json::to_string(&all).unwrap_or_default())
 }

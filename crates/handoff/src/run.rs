@@ -10,7 +10,7 @@ use std::fmt;
 use crate::delegate::Deputy;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{Cost, Decision, Link, Refusal, Relay, Trail, law};
+use crate::{Cost, Decision, HandoffPackage, Link, Refusal, Relay, Trail, law};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +56,9 @@ pub(crate) struct Extra {
     /// Words of the user that came while a step was out, and have not been put before a model yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) inbox: Vec<Box<str>>,
+    /// What the packages that were handed over have bound whoever works on, each once, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) constraints: Vec<Box<str>>,
     /// Agents whose handoff is to come back, the one that is answered first last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) awaiting: Vec<Awaiting>,
@@ -79,6 +82,7 @@ static NOTHING_EXTRA: Extra = Extra {
     links: Vec::new(),
     decisions: Vec::new(),
     inbox: Vec::new(),
+    constraints: Vec::new(),
     awaiting: Vec::new(),
 };
 
@@ -244,6 +248,20 @@ impl Run {
     /// Whether the tool of this agent is switched off.
     pub fn is_switched_off(&self, agent: &AgentName, tool: &str) -> bool {
         self.extra().switched_off.iter().any(|(name, off)| name == agent && off.as_str() == tool)
+    }
+
+    /// What the packages that were handed over have bound whoever works on, each once, in order.
+    pub fn constraints(&self) -> &[Box<str>] {
+        &self.extra().constraints
+    }
+
+    /// Notes what a package that is handed over binds whoever works on.
+    pub(crate) fn bind(&mut self, package: &HandoffPackage) {
+        for constraint in package.constraints() {
+            if !self.constraints().contains(constraint) {
+                self.extra_mut().constraints.push(constraint.clone());
+            }
+        }
     }
 
     /// Whether somebody waits for the answer of the agent that has the turn.

@@ -556,6 +556,7 @@ impl HandOff {
             run.trail.close(&hop.from, Closing::HandedOn, at);
         }
         run.trail.record(hop);
+        run.bind(&package);
         if run.awaits(&to) {
             return returning::hand_back(relay, run, &to, &package, at);
         }

@@ -367,6 +367,16 @@ impl Run {
         if !adds_up || !self.trail.adds_up() {
             return Some("the counts do not add up".to_owned());
         }
+        let mut bound: Vec<&str> = Vec::new();
+        let packages = self.trail.taken().filter_map(|hop| hop.package.as_ref());
+        for constraint in packages.flat_map(HandoffPackage::constraints) {
+            if !bound.contains(&&**constraint) {
+                bound.push(constraint);
+            }
+        }
+        if !self.constraints().iter().map(|constraint| &**constraint).eq(bound) {
+            return Some("the constraints are not those that were handed over".to_owned());
+        }
         self.flaw_of_chain(relay, &names)
             .or_else(|| self.flaw_of_decisions(relay))
             .map(str::to_owned)
