@@ -170,12 +170,14 @@ fn a_loop_is_stopped_by_a_counter_and_a_person_is_asked() {
         assert_eq!(column(&looped["refusals"], "guard"), [guard], "{flags}");
     }
     let text = example().run("", 0).stdout;
-    let told = "  hop 0: triage → billing, 93 bytes: Look at this.\n  \
-                hop 1: billing → triage, 107 bytes: Not mine: see who takes it.\n  \
+    // Long lines are broken on the terminal; the words are these.
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = "hop 0: triage → billing, 93 bytes: Look at this. \
+                hop 1: billing → triage, 107 bytes: Not mine: see who takes it. \
                 refused: triage → billing, 2 handoff(s) are the most, a further one is not taken: \
-                triage → billing → triage → billing\n  \
-                escalated to a human, who takes over; triage had the turn\n";
-    assert!(text.contains(told), "{text}");
+                triage → billing → triage → billing \
+                escalated to a human, who takes over; triage had the turn";
+    assert!(words.contains(told), "{text}");
 }
 
 /// S3-32: billing's tool fails three times. Shipping is answered all the same, and billing is told as unavailable. One
