@@ -175,7 +175,8 @@ impl Run {
         self.model_calls
     }
 
-    /// Calls of agents' own tools, over all agents of this run, those included that a gate denied or that failed.
+    /// Calls of agents' own tools, over all agents of this run, those included that a gate denied or that failed. One that
+    /// a person rejected was not made, and is none of them.
     pub fn tool_calls(&self) -> u32 {
         self.tool_calls
     }
