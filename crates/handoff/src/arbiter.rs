@@ -261,7 +261,7 @@ fn own(way: &Way, run: &Run, to: &AgentName, package: &HandoffPackage) -> Result
 
 /// Whether no person has said no.
 fn allowed(run: &Run, place: usize, to: AgentName) -> Result<AgentName, Refusal> {
-    match run.decision(&run.call_id(place)) {
+    match run.decision_at(place) {
         Some(Answer::Reject { reason }) => Err(Refusal::NotApproved { to, reason: reason.to_string() }),
         _ => Ok(to),
     }

@@ -106,6 +106,15 @@ impl DelegateStatus {
         }
     }
 
+    /// What it means for work that was handed over.
+    pub(crate) fn closing(self) -> Closing {
+        match self {
+            Self::Done => Closing::Done,
+            Self::Partial => Closing::Partial,
+            Self::Failed => Closing::Failed,
+        }
+    }
+
     /// The status in a word, for spans and reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -166,15 +175,6 @@ impl DelegateResult {
             self.reason = Some(format!("result_too_large: {bytes} bytes, at most {most}").into());
         }
         self
-    }
-
-    /// What it means for the work that was handed over.
-    pub(crate) fn closing(&self) -> Closing {
-        match self.status {
-            DelegateStatus::Done => Closing::Done,
-            DelegateStatus::Partial => Closing::Partial,
-            DelegateStatus::Failed => Closing::Failed,
-        }
     }
 
     pub(crate) fn output(&self) -> ToolOutput {

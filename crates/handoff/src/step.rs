@@ -284,7 +284,9 @@ fn reserved(relay: &Relay, run: Box<Run>, inner: Reserved, at: Millis) -> Step {
 
 /// A reply asks for a handoff, or for several.
 fn arbitrate(relay: &Relay, mut run: Box<Run>, inner: Reserved, at: Millis) -> Step {
-    run.trail.forget_refusals_of(&run.reply_id());
+    if run.trail.ends_refused() {
+        run.trail.forget_refusals_of(&run.reply_id());
+    }
     let Ruling { outputs, taken, refused } = arbiter::rule(relay, &run, &inner, at);
     let loud = refused.iter().find_map(|hop| match &hop.outcome {
         HopOutcome::Refused { refusal } if relay.guards().after(refusal.guard()) != OnRefusal::Tell => {

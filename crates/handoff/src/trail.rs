@@ -179,6 +179,11 @@ impl Trail {
         }
     }
 
+    /// Whether the newest handoff that was asked for was refused.
+    pub(crate) fn ends_refused(&self) -> bool {
+        self.hops.last().is_some_and(|hop| !hop.outcome.is_taken())
+    }
+
     /// Forgets the refusals of one reply, which is ruled on again.
     pub(crate) fn forget_refusals_of(&mut self, reply_id: &str) {
         let is_of_reply = |hop: &Hop| hop.id.rsplit_once('/').is_some_and(|(reply, _)| reply == reply_id);

@@ -128,12 +128,12 @@ impl CallTools {
 
     /// Whether a person has approved the call at this place.
     pub fn is_approved(&self, place: usize) -> bool {
-        matches!(self.run.decision(&self.run.call_id(place)), Some(Answer::Approve))
+        matches!(self.run.decision_at(place), Some(Answer::Approve))
     }
 
     /// What a call is answered with that a person has rejected.
     pub(super) fn rejected(&self, place: usize, call: &ToolUse) -> Option<ToolOutput> {
-        match self.run.decision(&self.run.call_id(place)) {
+        match self.run.decision_at(place) {
             Some(Answer::Reject { reason }) => Some(tool::denied(call.name(), reason)),
             _ => None,
         }
@@ -145,7 +145,7 @@ pub(super) fn settled(run: &Run, place: usize, call: &ToolUse, most: usize) -> O
     if let Err(errors) = pseudo_tool::read_words(call, most) {
         return Some(DelegateRefusal::InvalidQuestion { errors }.told());
     }
-    match run.decision(&run.call_id(place)) {
+    match run.decision_at(place) {
         Some(Answer::Say { text }) => Some(ToolOutput::ok(serde_json::json!({ "answer": text }).to_string())),
         _ => None,
     }
@@ -158,6 +158,9 @@ pub(super) fn ask(
     mut inner: Reserved,
     at: Millis,
 ) -> Result<(Box<Run>, Reserved), Box<Step>> {
+    if !inner.calls().any(|(_, call)| call.name() == ASK_HUMAN) {
+        return Ok((run, inner));
+    }
     let most = relay.agent(run.active.as_str()).map_or(0, |agent| agent.limits().input_bytes);
     let calls: Vec<(usize, ToolUse)> = inner
         .calls()
@@ -315,6 +318,12 @@ impl Run {
     pub(crate) fn decision(&self, id: &str) -> Option<&Answer> {
         let decision = self.decisions().iter().find(|decision| *decision.question.id == *id)?;
         Some(&decision.answer)
+    }
+
+    /// What was answered to the question about the call at `place` of the newest reply. Most runs have no answers, and then
+    /// no id is made to look for one.
+    pub(crate) fn decision_at(&self, place: usize) -> Option<&Answer> {
+        if self.decisions().is_empty() { None } else { self.decision(&self.call_id(place)) }
     }
 
     /// The id of the call at `place` of the newest reply.

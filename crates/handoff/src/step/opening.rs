@@ -13,7 +13,8 @@ use crate::{DelegateRefusal, HandoffPackage, Link, LinkOutcome, Millis, Relay, R
 
 /// A reply has calls of reserved tools: those of delegates open branches, and handoffs are ruled on after them.
 pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Millis) -> Step {
-    let Some(limits) = relay.agent(run.active.as_str()).map(|agent| *agent.limits()) else {
+    let limits = relay.agent(run.active.as_str()).map(|agent| *agent.limits());
+    let Some(limits) = limits.filter(|_| !relay.deputies(&run.active).is_empty()) else {
         return arbitrate(relay, run, inner, at);
     };
     let questions = judge(relay, &run, &inner, &limits);

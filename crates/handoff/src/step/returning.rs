@@ -13,7 +13,7 @@ use sommelier_runtime::{AgentName, ToolOutput, Turn};
 
 use super::{Done, Step, advance, end_of, lost, unanswered};
 use crate::run::Awaiting;
-use crate::{Closing, DelegateResult, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
+use crate::{Closing, DelegateResult, DelegateStatus, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
 
 /// The sender waits with its call open. `hop` is the handoff that was taken.
 pub(super) fn wait(run: &mut Run, inner: Reserved, outputs: Vec<ToolOutput>, hop: &Hop) {
@@ -27,7 +27,7 @@ pub(super) fn give_back(relay: &Relay, mut run: Box<Run>, turn: Turn, at: Millis
     let end = end_of(relay, &run, &turn);
     let result = DelegateResult::of_end(&end, Some(&turn), turn.steps());
     let active = run.active.clone();
-    run.trail.close(&active, result.closing(), at);
+    run.trail.close(&active, result.status.closing(), at);
     run.set_down(turn);
     resume(relay, run, result.output(), at)
 }
@@ -94,7 +94,7 @@ impl Done {
             RunEnd::Failed { .. } => return Self { run, end },
             RunEnd::TakenOver { .. } => Closing::Escalated,
             RunEnd::Cancelled { .. } => Closing::Cancelled,
-            end => DelegateResult::of_end(end, run.idle(run.active.as_str()), 0).closing(),
+            end => DelegateStatus::of(end, run.idle(run.active.as_str())).closing(),
         };
         let waiting: Vec<AgentName> = run.extra().awaiting.iter().map(|waits| waits.agent.clone()).collect();
         let active = run.active.clone();
