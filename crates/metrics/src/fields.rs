@@ -66,6 +66,11 @@ impl Fields {
         }
     }
 
+    /// Whether `true` was recorded under `name`.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Value::Flag(true)))
+    }
+
     fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }

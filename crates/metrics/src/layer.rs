@@ -239,6 +239,7 @@ impl Shared {
     fn close_workflow(&self, fields: &Fields) {
         let workflows = &mut lock(&self.tally).report.workflows;
         workflows.closed += 1;
+        workflows.conversations += u64::from(fields.is_set(names::BEGINS));
         *entry(&mut workflows.by_end, fields.text(names::END)) += 1;
     }
 
@@ -299,7 +300,8 @@ impl Shared {
                 if let Some(timing) = timing {
                     lock(&self.closed).remember(id, Arc::clone(timing));
                 }
-                lock(&self.tally).take_hop(hop, timing.clone());
+                let is_again = fields.number(names::HOP_OF_MESSAGE).is_some_and(|number| number > 1);
+                lock(&self.tally).take_hop(hop, is_again, timing.clone());
             }
             Some(names::REFUSED) => {
                 let handoffs = &mut lock(&self.tally).report.handoffs;
@@ -372,10 +374,11 @@ impl Shared {
 }
 
 impl Tally {
-    fn take_hop(&mut self, hop: Hop, timing: Option<Arc<Timing>>) {
+    fn take_hop(&mut self, hop: Hop, is_again: bool, timing: Option<Arc<Timing>>) {
         let handoffs = &mut self.report.handoffs;
         handoffs.asked += 1;
         handoffs.taken += 1;
+        handoffs.again += u64::from(is_again);
         add_to(&mut handoffs.bytes_crossing, Some(hop.package_bytes));
         add_to(&mut handoffs.bytes_left_behind, Some(hop.history_bytes));
         match timing {

@@ -81,6 +81,7 @@ mod fields;
 mod layer;
 pub mod lines;
 pub mod names;
+mod quality;
 mod recent;
 mod report;
 mod slots;
@@ -90,6 +91,7 @@ pub mod tree;
 pub use events::OnEvent;
 pub use layer::{Metrics, MetricsLayer};
 pub use lines::LinesLayer;
+pub use quality::Quality;
 pub use report::{
     DelegateUse, Delegations, Handoffs, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelCalls,
     ModelUse, Report, ToolRuns, ToolUse, Workflows,

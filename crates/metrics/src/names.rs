@@ -53,6 +53,10 @@ pub const END: &str = "end";
 pub const DECISION: &str = "decision";
 /// Field: the number of a hop in its conversation, counted from 1.
 pub const HOP: &str = "hop";
+/// Field: the number of a hop since the user last spoke, counted from 1.
+pub const HOP_OF_MESSAGE: &str = "hop_of_message";
+/// Field: true on the first workflow of a conversation, else absent.
+pub const BEGINS: &str = "begins";
 /// Field: the size of the package that crosses, in bytes.
 pub const PACKAGE_BYTES: &str = "package_bytes";
 /// Field: the size of the sender's transcript that stays behind, in bytes.

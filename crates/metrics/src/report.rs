@@ -102,14 +102,17 @@ impl Report {
 ///
 /// ```
 /// # use sommelier_metrics::Workflows;
-/// let workflows = Workflows { closed: 1, by_end: [("answered".to_owned(), 1)].into() };
-/// assert_eq!(serde_json::to_string(&workflows)?, r#"{"closed":1,"by_end":{"answered":1}}"#);
+/// let workflows = Workflows { closed: 2, conversations: 1, by_end: [("answered".to_owned(), 2)].into() };
+/// assert_eq!(serde_json::to_string(&workflows)?, r#"{"closed":2,"conversations":1,"by_end":{"answered":2}}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workflows {
     /// How many closed.
     pub closed: u64,
+    /// How many of them began a conversation.
+    #[serde(default)]
+    pub conversations: u64,
     /// How many by their `end`; `(unset)` where none was recorded.
     pub by_end: BTreeMap<String, u64>,
 }
@@ -179,6 +182,9 @@ pub struct Handoffs {
     pub asked: u64,
     /// Hops: handoffs that were taken.
     pub taken: u64,
+    /// Hops after the first since the user last spoke: whoever got the turn gave it away again.
+    #[serde(default)]
+    pub again: u64,
     /// Handoffs that a guard refused.
     pub refused: u64,
     /// Bytes that crossed: the packages of the hops taken.

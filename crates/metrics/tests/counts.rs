@@ -13,7 +13,7 @@ use emit::{
 };
 use sommelier_metrics::{
     DelegateUse, Delegations, Handoffs, Hop, LinesLayer, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS,
-    Metrics, ModelCalls, ModelUse, Report, ToolRuns, ToolUse, TreeLayer, Workflows,
+    Metrics, ModelCalls, ModelUse, Quality, Report, ToolRuns, ToolUse, TreeLayer, Workflows,
 };
 use tracing::{Dispatch, Span, dispatcher, info_span};
 use tracing_subscriber::prelude::*;
@@ -47,7 +47,7 @@ fn running_report(times: u64) -> Report {
         first_chat_us: Some(0),
     };
     Report {
-        workflows: Workflows { closed: times, by_end: counts([("answered", times)]) },
+        workflows: Workflows { closed: times, conversations: 0, by_end: counts([("answered", times)]) },
         model: ModelCalls {
             total: used(4, 2_950, 220),
             by_agent: [
@@ -64,6 +64,7 @@ fn running_report(times: u64) -> Report {
         handoffs: Handoffs {
             asked: times * 2,
             taken: times,
+            again: 0,
             refused: times,
             bytes_crossing: times * 105,
             bytes_left_behind: times * 433,
@@ -532,4 +533,57 @@ fn a_report_without_delegations_is_read() {
     let mut old = serde_json::to_value(running_report(1)).unwrap();
     old.as_object_mut().unwrap().remove("delegations").unwrap();
     assert_eq!(serde_json::from_value::<Report>(old).unwrap(), running_report(1));
+}
+
+/// S1-39. Two conversations: one of two messages, the first of which is handed over twice, and one without a handoff.
+#[test]
+fn quality_is_told_over_conversations_and_hops() {
+    let message = |begins: bool, hops: &[u64]| {
+        let workflow = workflow();
+        if begins {
+            workflow.record("begins", true);
+        }
+        let sender = agent(&workflow, "booking_agent");
+        for (place, number) in hops.iter().enumerate() {
+            let hop = handoff(&sender, "policy_agent");
+            take(&hop, *number);
+            hop.record("hop_of_message", place as u64 + 1);
+            let receiver = agent(&workflow, "policy_agent");
+            receiver.follows_from(&hop);
+            chat(&receiver, "policy_agent", (300, 70), "end_turn").in_scope(|| ());
+        }
+        refuse(&handoff(&sender, "nobody"), "known");
+    };
+    let report = watch(|| {
+        message(true, &[1, 2]);
+        message(false, &[3]);
+        message(true, &[]);
+    });
+    let mut times: Vec<u64> = report.handoffs.hops.iter().filter_map(|hop| hop.first_chat_us).collect();
+    times.sort_unstable();
+    assert_eq!(
+        report.quality(),
+        Quality {
+            handoffs_per_conversation: Some(1.5),
+            first_response_us: Some(times[1]),
+            rehandoff_rate: Some(1.0 / 3.0),
+            bytes_per_hop: Some(105.0),
+            refusal_rates: [("known".to_owned(), 0.5)].into(),
+        }
+    );
+    let shown = report.without_times().quality().to_string();
+    assert_eq!(
+        shown,
+        "handoffs per conversation  1.50\n\
+         first response after a hop 0 µs\n\
+         handed over again          33.3 %\n\
+         bytes per hop              105.00\n\
+         refused by known           50.0 %"
+    );
+}
+
+/// S1-39. Where nothing happened there is no ratio, rather than one of zero.
+#[test]
+fn quality_of_nothing_is_nothing() {
+    assert_eq!(Report::default().quality(), Quality::default());
 }

@@ -123,7 +123,7 @@ impl<'m> Runner<'m> {
         step: Step,
         at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
     ) -> Result<Driven<T>, RunError> {
-        let workflow = spans::workflow(step.run().conversation(), step.run().active());
+        let workflow = spans::workflow(step.run());
         let driven = self.drive_under(relay, step, &workflow, at_handoff, &|| None)?;
         match &driven {
             Driven::Done(done) => spans::record_end(&workflow, done.end()),
@@ -172,10 +172,11 @@ impl<'m> Runner<'m> {
                         }
                     };
                     let id = handoff.hop().id.clone();
+                    let since_user = handoff.run().trail().count_since_user();
                     let step = handoff.take(relay, (self.clock)());
                     // By its id: where the receiver is no longer ready, all handoffs of the reply are ruled on anew.
                     if let Some(hop) = step.run().trail().hops().iter().rev().find(|hop| hop.id == id) {
-                        spans::record_hop(&span, &hop.outcome);
+                        spans::record_hop(&span, &hop.outcome, since_user);
                         if hop.outcome.is_taken() {
                             agent = spans::agent(parent, &conversation, step.run().active(), Some(&span));
                         }
@@ -261,7 +262,7 @@ impl Seen {
         }
         let new = step.run().trail().hops().iter().skip(self.hops);
         for hop in new.filter(|hop| !hop.outcome.is_taken()) {
-            spans::record_hop(&spans::handoff(agent, relay, hop), &hop.outcome);
+            spans::record_hop(&spans::handoff(agent, relay, hop), &hop.outcome, 0);
         }
         step
     }

@@ -4,7 +4,7 @@
 //! stand in this file and nowhere else, so that a change of them is a change here.
 
 use sommelier_handoff::{
-    Branch, DelegateRefusal, DelegateStatus, Done, Hop, HopOutcome, Link, Relay, RunEnd,
+    Branch, DelegateRefusal, DelegateStatus, Done, Hop, HopOutcome, Link, Relay, Run, RunEnd,
 };
 use sommelier_protocol::{ModelRequest, ModelResponse, StopReason, ToolName, ToolUse};
 use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
@@ -14,8 +14,10 @@ use tracing::{Span, info_span};
 /// The target of every span of this crate.
 pub const TARGET: &str = "sommelier";
 
-/// One message of the user and all that follows from it: the root of a trace.
-pub(crate) fn workflow(conversation: &str, entry: &AgentName) -> Span {
+/// One message of the user and all that follows from it: the root of a trace. The first one of a conversation says so.
+pub(crate) fn workflow(run: &Run) -> Span {
+    let entry = run.active();
+    let begins = run.messages() == 1 && run.model_calls() == 0;
     info_span!(
         target: TARGET,
         parent: None,
@@ -24,7 +26,8 @@ pub(crate) fn workflow(conversation: &str, entry: &AgentName) -> Span {
         otel.kind = "internal",
         gen_ai.operation.name = "invoke_workflow",
         gen_ai.agent.name = entry.as_str(),
-        gen_ai.conversation.id = conversation,
+        gen_ai.conversation.id = run.conversation(),
+        begins = begins.then_some(true),
         end = Empty,
         error.r#type = Empty,
     )
@@ -153,6 +156,7 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
         gen_ai.transfer.mode = "pass_control",
         gen_ai.transfer.target.name = to,
         hop = Empty,
+        hop_of_message = Empty,
         package_bytes = hop.package_bytes as u64,
         history_bytes = hop.history_bytes as u64,
         outcome = Empty,
@@ -260,12 +264,13 @@ pub(crate) fn record_unasked(delegate: &Span, refusal: &DelegateRefusal) {
     delegate.record("error.type", refusal.code());
 }
 
-/// What became of a handoff.
-pub(crate) fn record_hop(handoff: &Span, outcome: &HopOutcome) {
+/// What became of a handoff. It is the next after so many hops `since_user` last spoke, if it was taken.
+pub(crate) fn record_hop(handoff: &Span, outcome: &HopOutcome, since_user: u32) {
     match outcome {
         HopOutcome::Taken { number } => {
             handoff.record("outcome", "taken");
             handoff.record("hop", u64::from(*number));
+            handoff.record("hop_of_message", u64::from(since_user) + 1);
         }
         HopOutcome::Refused { refusal } => {
             handoff.record("outcome", "refused");

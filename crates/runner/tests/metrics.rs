@@ -48,7 +48,7 @@ fn of_running_cases(n: u64, history_bytes: u64) -> Report {
     };
     let runs = |runs| ToolUse { runs, failed: 0 };
     Report {
-        workflows: Workflows { closed: n, by_end: table([("answered", n)]) },
+        workflows: Workflows { closed: n, conversations: n, by_end: table([("answered", n)]) },
         model: ModelCalls {
             total: used(4 * n, 0),
             by_agent: table([("booking_agent", used(2 * n, 0)), ("policy_agent", used(2 * n, 0))]),
@@ -151,7 +151,7 @@ fn refusals_are_counted_by_guard() {
     assert_eq!(
         counts,
         Report {
-            workflows: Workflows { closed: 1, by_end: table([("hop_limit", 1)]) },
+            workflows: Workflows { closed: 1, conversations: 1, by_end: table([("hop_limit", 1)]) },
             model: ModelCalls {
                 total: used(3, 0),
                 by_agent: table([("booking_agent", used(2, 0)), ("policy_agent", used(1, 0))]),
@@ -160,6 +160,7 @@ fn refusals_are_counted_by_guard() {
             handoffs: Handoffs {
                 asked: 10,
                 taken: 2,
+                again: 1,
                 refused: 8,
                 bytes_crossing: taken.iter().map(|hop| hop.package_bytes).sum(),
                 bytes_left_behind: taken.iter().map(|hop| hop.history_bytes).sum(),
@@ -208,7 +209,7 @@ fn failures_are_counted() {
     assert_eq!(
         counts,
         Report {
-            workflows: Workflows { closed: 1, by_end: table([("failed", 1)]) },
+            workflows: Workflows { closed: 1, conversations: 1, by_end: table([("failed", 1)]) },
             model: ModelCalls { total: used(2, 1), by_agent: table([("booking_agent", used(2, 1))]) },
             tools: ToolRuns {
                 total: runs(3, 2),
@@ -232,7 +233,7 @@ fn a_handoff_that_is_taken_out_is_only_asked_for() {
     assert_eq!(
         counts,
         Report {
-            workflows: Workflows { closed: 1, by_end: table([("handed_off", 1)]) },
+            workflows: Workflows { closed: 1, conversations: 1, by_end: table([("handed_off", 1)]) },
             model: ModelCalls { total: used(1, 0), by_agent: table([("booking_agent", used(1, 0))]) },
             tools: ToolRuns::default(),
             handoffs: Handoffs { asked: 1, ..Handoffs::default() },

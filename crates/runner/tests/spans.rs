@@ -48,7 +48,7 @@ fn the_whole_case_is_one_tree() {
         spans.lines(),
         [
             "1 invoke_workflow: otel.name=invoke_workflow booking_agent, otel.kind=internal, \
-             gen_ai.operation.name=invoke_workflow, gen_ai.agent.name=booking_agent, gen_ai.conversation.id=c, \
+             gen_ai.operation.name=invoke_workflow, gen_ai.agent.name=booking_agent, gen_ai.conversation.id=c, begins=true, \
              end=answered"
                 .to_owned(),
             format!("2 invoke_agent in 1: {}", activation("booking_agent")),
@@ -60,7 +60,7 @@ fn the_whole_case_is_one_tree() {
                  gen_ai.operation.name=execute_tool, gen_ai.tool.name=handoff_to_specialist, \
                  gen_ai.tool.type=function, gen_ai.tool.call.id=tu_2, gen_ai.agent.name=booking_agent, \
                  gen_ai.transfer.mode=pass_control, gen_ai.transfer.target.name=policy_agent, package_bytes=105, \
-                 history_bytes={history}, outcome=taken, hop=1"
+                 history_bytes={history}, outcome=taken, hop=1, hop_of_message=1"
             ),
             format!("7 invoke_agent in 1 after 6: {}", activation("policy_agent")),
             format!("8 chat in 7: {}", chat("policy_agent", "tool_use")),

@@ -70,7 +70,7 @@ fn a_supervisor_with_two_branches_is_one_tree() {
         spans.lines(),
         [
             "1 invoke_workflow: otel.name=invoke_workflow supervisor, otel.kind=internal, \
-             gen_ai.operation.name=invoke_workflow, gen_ai.agent.name=supervisor, gen_ai.conversation.id=c, \
+             gen_ai.operation.name=invoke_workflow, gen_ai.agent.name=supervisor, gen_ai.conversation.id=c, begins=true, \
              end=answered"
                 .to_owned(),
             format!("2 invoke_agent in 1: {}", activation("supervisor", "c")),
@@ -94,7 +94,7 @@ fn a_supervisor_with_two_branches_is_one_tree() {
                  gen_ai.operation.name=execute_tool, gen_ai.tool.name=handoff_to_specialist, \
                  gen_ai.tool.type=function, gen_ai.tool.call.id=tu_1_0, gen_ai.agent.name=shipping, \
                  gen_ai.transfer.mode=pass_control, gen_ai.transfer.target.name=customs, package_bytes={}, \
-                 history_bytes={}, outcome=taken, hop=1",
+                 history_bytes={}, outcome=taken, hop=1, hop_of_message=1",
                 hop.package_bytes, hop.history_bytes
             ),
             format!("13 invoke_agent in 9 after 12: {}", activation("customs", "c/1/1/1")),

@@ -45,4 +45,8 @@ fn handoffs_first_responses_circles_and_broken_packages_are_counted() {
         "a package without its constraints, and a handoff that was made before"
     );
     assert_eq!(report.workflows.by_end["answered"], 2);
+    let quality = report.quality();
+    assert_eq!(quality.handoffs_per_conversation, Some(2.0), "six hops, three conversations");
+    assert_eq!(quality.rehandoff_rate, Some(0.5), "the second of a, and two of three that c sent to and fro");
+    assert_eq!(quality.refusal_rates, [("package".to_owned(), 0.125), ("pair".to_owned(), 0.125)].into());
 }

@@ -49,6 +49,7 @@ pub(crate) fn workflow() -> Span {
         otel.name = "invoke_workflow",
         gen_ai.operation.name = "invoke_workflow",
         gen_ai.conversation.id = "c-17",
+        begins = Empty,
         end = Empty,
         error.type = Empty
     )
@@ -121,6 +122,7 @@ pub(crate) fn handoff_of(name: &str, agent: &Span, target: &str) -> Span {
         gen_ai.transfer.mode = "pass_control",
         gen_ai.transfer.target.name = target,
         hop = Empty,
+        hop_of_message = Empty,
         package_bytes = Empty,
         history_bytes = Empty,
         outcome = Empty,
