@@ -76,6 +76,20 @@ impl Field {
         &self.name
     }
 
+    pub(crate) fn is_optional(&self) -> bool {
+        self.is_optional
+    }
+
+    /// A value that is legal for it.
+    pub(crate) fn sample(&self) -> Json {
+        match &self.kind {
+            Kind::Text => Json::String("a sample".into()),
+            Kind::Integer => Json::Number("1".into()),
+            Kind::Flag => Json::Bool(true),
+            Kind::OneOf(legal) => Json::String(legal.first().cloned().unwrap_or_default()),
+        }
+    }
+
     /// The field as a model is told of it.
     pub(crate) fn told(&self) -> String {
         let kind = match &self.kind {

@@ -67,6 +67,7 @@ pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 mod arbiter;
 mod build_error;
 mod delegate;
+mod edges;
 mod field;
 mod guards;
 mod history;
@@ -92,6 +93,7 @@ mod trail;
 
 pub use build_error::{BuildError, BuildErrors};
 pub use delegate::{DELEGATE_MODEL_CALLS, DEPTH, Delegate, DelegateRefusal};
+pub use edges::Edge;
 pub use field::Field;
 pub use guards::{Guards, OnRefusal};
 pub use json::{Fields, Json};

@@ -93,6 +93,18 @@ impl HandoffPackage {
         Ok(self)
     }
 
+    /// Sets a value of the context that is known to be legal.
+    pub(crate) fn with_context(mut self, key: &str, value: Json) -> Self {
+        self.context.set(key, value);
+        self
+    }
+
+    /// Sets an artifact that is known to be legal.
+    pub(crate) fn with_artifact(mut self, name: &str, value: Json) -> Self {
+        self.more_mut().artifacts.set(name, value);
+        self
+    }
+
     /// Adds a constraint: a budget, a tone, a deadline, a policy that binds whoever works on the task.
     pub fn constraint(mut self, text: impl Into<Box<str>>) -> Self {
         self.more_mut().constraints.push(text.into());

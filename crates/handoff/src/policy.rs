@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-use crate::{Field, HandoffPackage, PackageError, law};
+use crate::{Field, HandoffPackage, Json, PackageError, law};
 
 /// A section of a package that a policy may demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -104,6 +104,35 @@ impl PackagePolicy {
     pub fn package_bytes(mut self, most: usize) -> Self {
         self.package_bytes = most;
         self
+    }
+
+    /// The least package that meets the policy, for tests: every section and every value that is demanded is there.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Field, PackagePolicy};
+    ///
+    /// let policy = PackagePolicy::strict().field(Field::one_of("plan", "", ["basic", "pro"]));
+    /// assert_eq!(policy.sample().to_json(), r#"{"task":"a task","context":{"plan":"basic"},"open_items":["a sample"]}"#);
+    /// assert_eq!(policy.sample().validate(&policy), []);
+    /// ```
+    pub fn sample(&self) -> HandoffPackage {
+        let demanded = self.fields.iter().filter(|field| !field.is_optional());
+        let mut package = demanded.fold(HandoffPackage::new("a task"), |package, field| {
+            package.with_context(field.name(), field.sample())
+        });
+        for section in &self.required {
+            package = match section {
+                Section::Context if package.context_fields().is_empty() => {
+                    package.with_context("sample", Json::Bool(true))
+                }
+                Section::Context => package,
+                Section::Constraints => package.constraint("a sample"),
+                Section::CompletedSteps => package.completed_step("a sample"),
+                Section::OpenItems => package.open_item("a sample"),
+                Section::Artifacts => package.with_artifact("sample", Json::Bool(true)),
+            };
+        }
+        package
     }
 
     /// The caps that are higher than the law.

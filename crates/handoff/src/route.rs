@@ -107,6 +107,11 @@ impl Route {
         &self.to
     }
 
+    /// What a package must be like.
+    pub fn package_policy(&self) -> &PackagePolicy {
+        &self.policy
+    }
+
     /// The tools that the receiver must have.
     pub fn required_tools(&self) -> &[String] {
         &self.requires

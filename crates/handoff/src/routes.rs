@@ -38,6 +38,10 @@ impl<'a> Routes<'a> {
         Self { relay, next: 0 }
     }
 
+    pub(crate) fn relay(&self) -> &'a Relay {
+        self.relay
+    }
+
     /// The routes as a Mermaid flow chart; delegates are dotted.
     pub fn mermaid(&self) -> String {
         let mut chart = String::from("flowchart LR\n");

@@ -9,8 +9,9 @@ use harness::{
     tool_name,
 };
 use sommelier_handoff::{
-    Answer, Asks, Delegate, Field, Guard, HANDOFF_TO_SPECIALIST, Hop, LoadError, PackageError, PackagePolicy,
-    Question, Refusal, Relay, RelayBuilder, Route, RunEnd, Section, Step, Verdict,
+    Answer, Asks, Delegate, Field, Guard, Guards, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, LoadError,
+    OnRefusal, PackageError, PackagePolicy, Question, Refusal, Relay, RelayBuilder, Route, RunEnd, Section,
+    Step, Verdict,
 };
 use std::fmt;
 
@@ -425,43 +426,48 @@ flowchart LR
     assert_eq!((alone.routes().to_string().as_str(), alone.routes().count()), (none, 0));
 }
 
-/// A run over one edge: the sender hands over at once, with what the edge asks for. The hops of it are given back.
-fn over_edge(relay: &Relay, from: &str, to: &str) -> Vec<Hop> {
-    let (sender, receiver) = (from.to_owned(), to.to_owned());
-    let package = format!(r#"{{"specialist":"{to}","task":"Go on.","context":{{"quoted_cents":6000}}}}"#);
-    let model =
-        sommelier_runtime::ScriptedModel::new().turn(sender, hands(package)).turn(receiver, says("Here."));
-    let step = relay.start_at(from, "conv", "hello").unwrap();
-    let session = Session::new(relay, &model).drive(step);
-    let session = match session.is_waiting() {
-        true => session.approve("conv/1/1/0"),
-        false => session,
-    };
-    let session = session.ends(RunEnd::Answered);
-    session.run().trail().hops().to_vec()
-}
-
-/// R17, S3-28: one run for each edge of a relay: what the matrix has is what can be taken, and nothing is left out. A set
-/// of runs that leaves edges out is told which.
+/// R17, S3-28, S1-37: one run for each edge of a relay: what the matrix has is what can be taken, and nothing is left out. A
+/// set of runs that leaves edges out is told which.
 #[test]
 fn each_edge_of_a_relay_can_be_taken() {
     let relay = house();
-    let edges: Vec<(&str, &str)> = relay.routes().map(|route| (route.from(), route.to())).collect();
     let own = |from: &str, to: &str| (from.to_owned(), to.to_owned());
-    let mut hops = Vec::new();
-    for (n, (from, to)) in edges.iter().enumerate() {
-        let untaken: Vec<(String, String)> = edges[n..].iter().map(|(from, to)| own(from, to)).collect();
-        assert_eq!(relay.routes().untaken(&hops), untaken);
-        let taken = over_edge(&relay, from, to);
-        let ends: Vec<(&str, &str)> = taken.iter().map(|hop| (hop.from.as_str(), &*hop.to)).collect();
-        assert_eq!(ends, [(*from, *to)]);
-        hops.extend(taken);
+    let all: Vec<(String, String)> = relay.routes().map(|route| own(route.from(), route.to())).collect();
+    let edges = relay.routes().go_over(|route| match route.to() {
+        "pricing_agent" => HandoffPackage::new("Go on.").context("quoted_cents", &6000).unwrap(),
+        _ => route.package_policy().sample(),
+    });
+    let ends: Vec<(String, String)> =
+        edges.iter().map(|edge| own(edge.from.as_str(), edge.to.as_str())).collect();
+    assert_eq!(ends, all);
+    for (n, edge) in edges.iter().enumerate() {
+        assert!(edge.is_taken(), "{edge:?}");
+        assert_eq!(relay.routes().untaken(edges[..n].iter().filter_map(|edge| edge.hop.as_ref())), all[n..]);
     }
+    let hops: Vec<Hop> = edges.into_iter().filter_map(|edge| edge.hop).collect();
     assert_eq!(relay.routes().untaken(&hops), []);
     // What was refused was not taken.
     let model = script([("booking_agent", hands(to("policy_agent", "t"))), ("booking_agent", says("Well."))]);
     let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
-    assert_eq!(relay.routes().untaken(session.run().trail().hops()).len(), edges.len());
+    assert_eq!(relay.routes().untaken(session.run().trail().hops()), all);
     let small = team("a -> b, b -> c").build().unwrap();
     assert_eq!(small.routes().untaken(&hops), [own("a", "b"), own("b", "c")]);
+}
+
+/// S1-37, R3: an edge that refuses says at which guard and why, also where a refusal ends the run or goes to a person.
+#[test]
+fn an_edge_that_refuses_says_why() {
+    let route = || Route::new("a", "b").field(Field::integer("cents", "the sum"));
+    let after = |then: OnRefusal| {
+        let guards = Guards::default().on_refusal(Guard::Package, then);
+        let builder = Relay::builder().agent(agent("a")).agent(agent("b")).entry("a");
+        builder.route_with(route()).guards(guards).build().unwrap()
+    };
+    for then in [OnRefusal::Tell, OnRefusal::Stop, OnRefusal::Escalate] {
+        let relay = after(then);
+        let edges = relay.routes().go_over(|_| HandoffPackage::new("t"));
+        let errors = vec![PackageError::Missing { field: "context.cents".into() }];
+        assert_eq!(edges[0].refusal(), Some(&Refusal::InvalidPackage { errors }), "{then:?}");
+        assert_eq!(relay.routes().untaken(edges.iter().filter_map(|edge| edge.hop.as_ref())).len(), 1);
+    }
 }
