@@ -63,6 +63,11 @@ pub use {sommelier_handoff as handoff, sommelier_protocol as protocol, sommelier
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
+/// The guide's pieces of code, kept running.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide.md")]
+pub struct Guide;
+
 mod branches;
 mod dispatch;
 mod gate;
