@@ -246,10 +246,3 @@ fn a_step_with_one_change_is_refused_or_ends() {
     println!("{tried} tried, {loaded} loaded");
     assert!(tried > 3000 && loaded > 100 && loaded < tried / 2, "{tried} tried, {loaded} loaded");
 }
-
-/// The same without leaving anything out. `cargo test -p sommelier-handoff --release --test mutated -- --ignored`
-#[test]
-#[ignore = "minutes long; run by name"]
-fn a_step_with_any_one_change_is_refused_or_ends() {
-    println!("{:?} tried and loaded", try_changes(1));
-}
