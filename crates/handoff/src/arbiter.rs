@@ -5,11 +5,15 @@ use sommelier_protocol::ToolUse;
 use sommelier_runtime::turn::Reserved;
 use sommelier_runtime::{AgentName, ToolOutput};
 
+use crate::own_guard::Objection;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::Wish;
 use crate::relay::Way;
-use crate::{Answer, HandoffPackage, Hop, HopOutcome, Millis, PackageError, Refusal, Relay, Run};
+use crate::transform::{self, Broken};
+use crate::{
+    Answer, Guard, HandoffPackage, Hop, HopOutcome, Millis, PackageError, Refusal, Relay, Route, Run,
+};
 
 /// What the arbiter makes of the handoffs of one reply: an output for each, in call order; the hop that is
 /// taken; and, when none is, the refusals.
@@ -111,7 +115,7 @@ pub(crate) fn is_asked_for(
         && *hop == record
         && capped(relay, run, to).is_ok()
         && new_pair(relay, run, to).is_ok()
-        && own(way, run, to, package).is_ok()
+        && own(relay, way, run, to, package).is_ok()
         && outputs.len() == reserved.calls().count()
         && reserved.calls().zip(outputs).all(|((other, _), output)| {
             if other == place { *output == handed_over(to) } else { is_told(relay, run, other, output) }
@@ -167,6 +171,18 @@ fn look(relay: &Relay, run: &Run, place: usize, call: &ToolUse) -> Looked {
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
     let verdict = judge(relay, run, specialist.map(|_| written.as_str()), &mut package)
         .and_then(|to| allowed(run, place, to));
+    // A package that was refused before it was made fit is on record as it would have crossed.
+    if verdict.as_ref().is_err_and(|refusal| refusal.guard() <= Guard::Package)
+        && let Ok(written_package) = &package
+    {
+        let to = relay.agent(&written).map(|agent| agent.name());
+        let way = to.and_then(|to| relay.way(&run.active, to));
+        match changed(relay, way.map(|way| &way.route), written_package) {
+            Ok(Some(changed)) => package = Ok(changed),
+            Ok(None) => {}
+            Err(_) => package = Err(Vec::new()),
+        }
+    }
     Looked {
         place,
         call_id: call.id().into(),
@@ -211,26 +227,26 @@ fn judge(
         let legal = relay.receivers(from).cloned().collect();
         return Err(Refusal::NoRoute { from: from.clone(), to: to.clone(), legal });
     };
-    let errors = match package {
-        Ok(package) => match fit(relay, way, run, package) {
-            Ok(with) => {
-                if let Some(with) = with {
-                    *package = with;
-                }
-                Vec::new()
-            }
-            Err(errors) => errors,
-        },
-        Err(errors) => errors.clone(),
+    let fitted = match package {
+        Ok(package) => fit(relay, way, run, package),
+        Err(errors) => Err(Refusal::InvalidPackage { errors: errors.clone() }),
     };
-    if !errors.is_empty() {
-        return Err(Refusal::InvalidPackage { errors });
+    match fitted {
+        Ok(None) => {}
+        Ok(Some(with)) => *package = Ok(with),
+        Err(refusal) => {
+            if matches!(refusal, Refusal::TransformFailed { .. }) {
+                // What could not be changed is not on record as it was written.
+                *package = Err(Vec::new());
+            }
+            return Err(refusal);
+        }
     }
     ready(relay, run, to)?;
     capped(relay, run, to)?;
     new_pair(relay, run, to)?;
     if let Ok(package) = package {
-        own(way, run, to, package)?;
+        own(relay, way, run, to, package)?;
     }
     Ok(to.clone())
 }
@@ -248,15 +264,21 @@ fn new_pair(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Asks the guards of the user's own. They see the hops as they were before the reply: a step that was saved has its
-/// refusals in the trail already.
-fn own(way: &Way, run: &Run, to: &AgentName, package: &HandoffPackage) -> Result<(), Refusal> {
-    if way.route.guards.is_empty() {
+/// Asks the guards of the user's own, those on the route and then the receiver's. They see the hops as they were before
+/// the reply: a step that was saved has its refusals in the trail already.
+fn own(relay: &Relay, way: &Way, run: &Run, to: &AgentName, package: &HandoffPackage) -> Result<(), Refusal> {
+    let (on_route, of_receiver) = (&way.route.guards, relay.guards_of(to));
+    if on_route.is_empty() && of_receiver.is_empty() {
         return Ok(());
     }
     let mut trail = run.trail.clone();
     trail.forget_refusals_of(&run.reply_id());
-    way.route.guards.iter().try_for_each(|guard| guard.judge(to, package, &trail))
+    let refusal = |objection| match objection {
+        Objection::Refused { guard, reason } => Refusal::GuardRefused { guard, to: to.clone(), reason },
+        Objection::Failed { guard, causes } => Refusal::GuardFailed { guard, to: to.clone(), causes },
+    };
+    let mut guards = on_route.iter().chain(of_receiver);
+    guards.try_for_each(|guard| guard.judge(package, &trail)).map_err(refusal)
 }
 
 /// Whether no person has said no.
@@ -312,29 +334,50 @@ fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
 const USER_WORDS: &str = "user_words";
 const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
 
-/// The package as it crosses on a route, `None` when it crosses as it is, or what is wrong with it. It was read
-/// under the law, so the policy is all that is left to ask, and whether it leaves to code what is code's to write.
+/// The package as it crosses on a route, `None` when it crosses as it is, or why it does not. It was read under the
+/// law, so the policy is all that is left to ask, and whether it leaves to code what is code's to write. What code
+/// writes comes first and what code changes after it, so that the policy is asked of what crosses.
 fn fit(
     relay: &Relay,
     way: &Way,
     run: &Run,
     package: &HandoffPackage,
-) -> Result<Option<HandoffPackage>, Vec<PackageError>> {
+) -> Result<Option<HandoffPackage>, Refusal> {
     let carried = carry(relay, run, package);
     let package = carried.as_ref().unwrap_or(package);
-    let mut errors = way.route.policy.check(package);
+    let changed = changed(relay, Some(&way.route), package)?;
+    let mut errors = way.route.policy.check(changed.as_ref().unwrap_or(package));
     if way.route.with_user_words {
         let forged = [USER_WORDS, USER_WORDS_LEFT_OUT].into_iter();
         let forged = forged.filter(|name| package.artifacts().get(name).is_some());
         errors.extend(forged.map(|name| PackageError::WrittenByCode { path: format!("artifacts.{name}") }));
     }
     match run.user_words() {
-        _ if !errors.is_empty() => Err(errors),
+        _ if !errors.is_empty() => Err(Refusal::InvalidPackage { errors }),
         Some(words) if way.route.with_user_words => {
-            with_user_words(way, words, package).map(Some).map_err(|error| vec![error])
+            let with = with_user_words(relay, way, words, package)?;
+            with.map(Some).map_err(|error| Refusal::InvalidPackage { errors: vec![error] })
         }
-        _ => Ok(carried),
+        _ => Ok(changed.or(carried)),
     }
+}
+
+/// The package after the transforms of the route and of the relay, `None` when there are none. Without a route those of
+/// the relay are left.
+fn changed(
+    relay: &Relay,
+    route: Option<&Route>,
+    package: &HandoffPackage,
+) -> Result<Option<HandoffPackage>, Refusal> {
+    let mut transforms =
+        route.into_iter().flat_map(|route| &route.transforms).chain(relay.transforms()).peekable();
+    if transforms.peek().is_none() {
+        return Ok(None);
+    }
+    // With what was carried it may be beyond the law already, and then no transform is to blame.
+    HandoffPackage::read(&package.to_json()).map_err(|errors| Refusal::InvalidPackage { errors })?;
+    let failed = |Broken { transform, causes }| Refusal::TransformFailed { transform, causes };
+    transform::through(transforms, package).map_err(failed)
 }
 
 /// The package with the constraints that it lacks: the relay's own, and those of every package that was handed over
@@ -353,17 +396,32 @@ fn carry(relay: &Relay, run: &Run, package: &HandoffPackage) -> Option<HandoffPa
 /// Words that no package of this route may hold are not the model's to mend, so they do not stop the handoff:
 /// a note says that they were left out, and why. A package that has no room for the note either is refused: its
 /// receiver would not know that there were words.
-fn with_user_words(way: &Way, words: &str, package: &HandoffPackage) -> Result<HandoffPackage, PackageError> {
-    let with = |name: &str, text: &str| {
+///
+/// # Errors
+/// A transform that fails is an error of its own: there is nothing to be left out.
+fn with_user_words(
+    relay: &Relay,
+    way: &Way,
+    words: &str,
+    package: &HandoffPackage,
+) -> Result<Result<HandoffPackage, PackageError>, Refusal> {
+    let read = |name: &str, text: &str| {
         let with = package.clone().artifact(name, text)?;
         // With the words it may be more than a package may be, and could not be read again.
-        let read = HandoffPackage::read(&with.to_json()).map_err(|mut errors| errors.remove(0))?;
-        match way.route.policy.check(&read).into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok(read),
-        }
+        HandoffPackage::read(&with.to_json()).map_err(|mut errors| errors.remove(0))
     };
-    with(USER_WORDS, words).or_else(|why| with(USER_WORDS_LEFT_OUT, &why.to_string()))
+    let with = |name: &str, text: &str| {
+        let read = match read(name, text) {
+            Ok(read) => read,
+            Err(error) => return Ok(Err(error)),
+        };
+        let with = changed(relay, Some(&way.route), &read)?.unwrap_or(read);
+        Ok(way.route.policy.check(&with).into_iter().next().map_or(Ok(with), Err))
+    };
+    match with(USER_WORDS, words)? {
+        Ok(with) => Ok(Ok(with)),
+        Err(why) => with(USER_WORDS_LEFT_OUT, &why.to_string()),
+    }
 }
 
 fn handed_over(to: &AgentName) -> ToolOutput {

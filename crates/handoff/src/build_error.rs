@@ -88,6 +88,12 @@ pub enum BuildError {
         /// The agent.
         agent: String,
     },
+    /// A guard of a receiver that is not there.
+    #[error("a guard is for {receiver}, which is not there")]
+    GuardOfNobody {
+        /// The agent.
+        receiver: String,
+    },
     /// A delegate of an agent that is not there.
     #[error("the delegate {tool} is for {asker}, which is not there")]
     DelegateOfNobody {
@@ -104,6 +110,7 @@ pub enum BuildError {
         /// The delegate's tool.
         tool: String,
         /// What is wrong.
+        #[source]
         errors: BuildErrors,
     },
     /// A team that has no agent of the name by which it is to be entered.
@@ -174,6 +181,7 @@ impl BuildError {
             Self::BeyondLaw { .. } => 6,
             Self::Constraint { .. }
             | Self::AskerNotThere { .. }
+            | Self::GuardOfNobody { .. }
             | Self::DelegateOfNobody { .. }
             | Self::Delegate { .. }
             | Self::DelegateEntry { .. }
@@ -196,4 +204,9 @@ impl fmt::Display for BuildErrors {
     }
 }
 
-impl std::error::Error for BuildErrors {}
+impl std::error::Error for BuildErrors {
+    /// What is behind the first of them: one error alone is told as itself.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.first().and_then(std::error::Error::source)
+    }
+}

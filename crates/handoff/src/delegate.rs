@@ -7,9 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::own_guard::{Judged, Objection, OwnGuard};
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST};
 use crate::refusal::first;
-use crate::{ASK_HUMAN, BuildError, HandoffPackage, PackageError, PackagePolicy, Relay};
+use crate::transform::{self, Broken};
+use crate::{ASK_HUMAN, BuildError, HandoffPackage, PackageError, PackagePolicy, Relay, Trail};
 
 /// Model calls that a delegate may make for one question when nothing else is said.
 pub const DELEGATE_MODEL_CALLS: u32 = 4;
@@ -44,6 +46,7 @@ pub struct Delegate {
     max_model_calls: u32,
     after: Vec<String>,
     policy: PackagePolicy,
+    guards: Vec<OwnGuard>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +69,8 @@ impl Delegate {
 
     fn of(tool: String, purpose: String, team: Team) -> Self {
         let policy = PackagePolicy::question();
-        Self { tool, purpose, team, max_model_calls: DELEGATE_MODEL_CALLS, after: Vec::new(), policy }
+        let (max_model_calls, after, guards) = (DELEGATE_MODEL_CALLS, Vec::new(), Vec::new());
+        Self { tool, purpose, team, max_model_calls, after, policy, guards }
     }
 
     /// The name of the tool by which it is asked.
@@ -116,6 +120,28 @@ impl Delegate {
         self.policy = policy;
         self
     }
+
+    /// Adds a guard of one's own, asked of each question that is valid: a pure function of the question, as a package, and
+    /// of the asker's hops so far. It refuses, or fails, as [a route's](crate::Route::guard) does. A team's relay may have
+    /// guards of the agent that is asked besides ([`RelayBuilder::guard_of`](crate::RelayBuilder::guard_of)).
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, Delegate, Verdict};
+    ///
+    /// let billing = Delegate::new("ask_billing", Agent::new("billing", "")).guard("no_secrets", |question, _| {
+    ///     let is_secret = question.to_json().contains("secret");
+    ///     Ok(if is_secret { Verdict::Refuse { reason: "a secret".to_owned() } } else { Verdict::Allow })
+    /// });
+    /// # let _ = billing;
+    /// ```
+    pub fn guard(
+        mut self,
+        name: impl Into<Box<str>>,
+        check: impl Fn(&HandoffPackage, &Trail) -> Judged + Send + Sync + 'static,
+    ) -> Self {
+        self.guards.push(OwnGuard::new(name, check));
+        self
+    }
 }
 
 /// A delegate that has been checked.
@@ -129,6 +155,7 @@ pub(crate) struct Deputy {
     /// All that must have been asked before, those included that the named ones wait for themselves.
     after: BTreeSet<ToolName>,
     policy: PackagePolicy,
+    guards: Vec<OwnGuard>,
 }
 
 impl fmt::Debug for Deputy {
@@ -147,15 +174,41 @@ impl Deputy {
 
     /// What a saved run depends on.
     pub(crate) fn print(&self) -> impl Serialize + '_ {
-        let told = (&self.tool, &self.purpose, &self.after, &self.policy);
+        let told = (&self.tool, &self.purpose, &self.after, &self.policy, &self.guards);
         (told, self.relay.fingerprint(), &self.entry, self.max_model_calls)
     }
 
-    /// The question of a call as a package; `most` are the bytes of arguments that a call of the asker may bring.
-    pub(crate) fn question(&self, call: &ToolUse, most: usize) -> Result<HandoffPackage, Vec<PackageError>> {
-        let package = pseudo_tool::read_question(call, most)?;
+    /// The question of a call as a package, as it leaves the asker's `relay`; `most` are the bytes of arguments that a
+    /// call of the asker may bring.
+    pub(crate) fn question(
+        &self,
+        relay: &Relay,
+        call: &ToolUse,
+        most: usize,
+    ) -> Result<HandoffPackage, DelegateRefusal> {
+        let invalid = |errors| DelegateRefusal::InvalidQuestion { errors };
+        let failed = |Broken { transform, causes }| DelegateRefusal::TransformFailed { transform, causes };
+        let written = pseudo_tool::read_question(call, most).map_err(invalid)?;
+        let package = transform::through(relay.transforms(), &written).map_err(failed)?.unwrap_or(written);
         let errors: Vec<_> = self.policy.check(&package).into_iter().map(PackageError::of_question).collect();
-        if errors.is_empty() { Ok(package) } else { Err(errors) }
+        if errors.is_empty() { Ok(package) } else { Err(invalid(errors)) }
+    }
+
+    /// Asks the guards of the user's own: those of this delegate, which see the asker's hops, and those of the agent that
+    /// is asked, whose relay has had none yet.
+    pub(crate) fn judge(&self, package: &HandoffPackage, asker: &Trail) -> Result<(), DelegateRefusal> {
+        let own = self.guards.iter().try_for_each(|guard| guard.judge(package, asker));
+        let of_receiver = || {
+            let mut guards = self.relay.guards_of(&self.entry).iter();
+            guards.try_for_each(|guard| guard.judge(package, &Trail::default()))
+        };
+        own.and_then(|()| of_receiver()).map_err(|objection| {
+            let tool = self.tool.clone();
+            match objection {
+                Objection::Refused { guard, reason } => DelegateRefusal::GuardRefused { guard, tool, reason },
+                Objection::Failed { guard, causes } => DelegateRefusal::GuardFailed { guard, tool, causes },
+            }
+        })
     }
 
     /// The first of `asked` in the same reply that this one has to wait for.
@@ -220,8 +273,8 @@ fn check(asker: &str, delegate: &Delegate, all: &[(String, Delegate)]) -> Result
         }
     };
     let after = all_before(asker, delegate, all)?;
-    let Delegate { purpose, max_model_calls, policy, .. } = delegate.clone();
-    Ok(Deputy { tool, purpose, relay, entry, max_model_calls, after, policy })
+    let Delegate { purpose, max_model_calls, policy, guards, .. } = delegate.clone();
+    Ok(Deputy { tool, purpose, relay, entry, max_model_calls, after, policy, guards })
 }
 
 /// All delegates of `asker` that must have been asked before this one.
@@ -281,6 +334,34 @@ pub enum DelegateRefusal {
         /// Model calls that the run was given.
         allowance: u32,
     },
+    /// A guard of the user's own, of the delegate or of the agent that is asked, refused.
+    #[error("{guard} refuses the question to {tool}: {reason}")]
+    GuardRefused {
+        /// The guard's name.
+        guard: String,
+        /// The delegate.
+        tool: ToolName,
+        /// Why.
+        reason: String,
+    },
+    /// A guard of the user's own failed: its author's fault, and no fault of the question.
+    #[error("{guard} could not judge the question to {tool}: {}", causes.join(": "))]
+    GuardFailed {
+        /// The guard's name.
+        guard: String,
+        /// The delegate.
+        tool: ToolName,
+        /// What its error says, and each error behind it.
+        causes: Vec<String>,
+    },
+    /// A transform gave no package that may cross: its author's fault, and no fault of the question.
+    #[error("{transform} could not change the question: {}", causes.join(": "))]
+    TransformFailed {
+        /// The transform's name.
+        transform: String,
+        /// What its error says, and each error behind it; or in what its package breaks the law.
+        causes: Vec<String>,
+    },
     /// The delegate is switched off.
     #[error("{tool} is switched off for now")]
     SwitchedOff {
@@ -296,6 +377,9 @@ impl DelegateRefusal {
             Self::InvalidQuestion { .. } => "invalid_question",
             Self::NotYet { .. } => "not_yet",
             Self::BudgetSpent { .. } => "budget_spent",
+            Self::GuardRefused { .. } => "guard_refused",
+            Self::GuardFailed { .. } => "guard_failed",
+            Self::TransformFailed { .. } => "transform_failed",
             Self::SwitchedOff { .. } => "tool_switched_off",
         }
     }

@@ -68,6 +68,7 @@ mod arbiter;
 mod build_error;
 mod delegate;
 mod edges;
+mod failure;
 mod field;
 mod guards;
 mod history;
@@ -90,10 +91,12 @@ pub mod step;
 #[cfg(test)]
 mod tests;
 mod trail;
+mod transform;
 
 pub use build_error::{BuildError, BuildErrors};
 pub use delegate::{DELEGATE_MODEL_CALLS, DEPTH, Delegate, DelegateRefusal};
 pub use edges::Edge;
+pub use failure::{FailedBy, Failure};
 pub use field::Field;
 pub use guards::{Guards, OnRefusal};
 pub use json::{Fields, Json};
@@ -112,5 +115,6 @@ pub use step::{
     AskHuman, Branch, CallModel, CallTools, Delegation, Done, HandOff, Joint, Released, Step, Unfit,
 };
 pub use trail::{Closing, Hop, HopEnd, HopOutcome, Millis, Trail};
+pub use transform::Transformed;
 
 pub use sommelier_runtime::{Agent, AgentName};

@@ -6,10 +6,9 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::{HandoffPackage, Refusal, Trail};
-use sommelier_runtime::AgentName;
+use crate::{HandoffPackage, Trail};
 
-/// What a guard says of a handoff.
+/// What a guard says of a handoff, or of a question to a delegate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It may be taken, as far as this guard goes.
@@ -26,12 +25,22 @@ pub type Judged = Result<Verdict, Box<dyn Error + Send + Sync>>;
 
 type Check = dyn Fn(&HandoffPackage, &Trail) -> Judged + Send + Sync;
 
-/// A guard of the user's own on a route: a pure function of the package and the hops so far. It is known by its name, in
-/// refusals and in the fingerprint of the definition: what it does is code, and no fingerprint sees it.
+/// A guard of the user's own, on a route, of a receiver or of a delegate: a pure function of the package and the hops so
+/// far. It is known by its name, in refusals and in the fingerprint of the definition: what it does is code, and no
+/// fingerprint sees it.
 #[derive(Clone)]
 pub(crate) struct OwnGuard {
     name: Box<str>,
     check: Arc<Check>,
+}
+
+/// What a guard has against a package.
+#[derive(Debug)]
+pub(crate) enum Objection {
+    /// It refuses it.
+    Refused { guard: String, reason: String },
+    /// It failed, or broke down.
+    Failed { guard: String, causes: Vec<String> },
 }
 
 impl OwnGuard {
@@ -42,25 +51,20 @@ impl OwnGuard {
         Self { name: name.into(), check: Arc::new(check) }
     }
 
-    /// Asks the guard. One that fails, or breaks down, has allowed nothing: the handoff is refused with what went wrong.
-    pub(crate) fn judge(
-        &self,
-        to: &AgentName,
-        package: &HandoffPackage,
-        trail: &Trail,
-    ) -> Result<(), Refusal> {
-        let (guard, to) = (self.name.to_string(), to.clone());
+    /// Asks the guard. One that fails, or breaks down, has allowed nothing: it objects with what went wrong.
+    pub(crate) fn judge(&self, package: &HandoffPackage, trail: &Trail) -> Result<(), Objection> {
+        let guard = self.name.to_string();
         match catch_unwind(AssertUnwindSafe(|| (self.check)(package, trail))) {
             Ok(Ok(Verdict::Allow)) => Ok(()),
-            Ok(Ok(Verdict::Refuse { reason })) => Err(Refusal::GuardRefused { guard, to, reason }),
-            Ok(Err(error)) => Err(Refusal::GuardFailed { guard, to, causes: causes(&*error) }),
-            Err(_) => Err(Refusal::GuardFailed { guard, to, causes: vec!["it panicked".to_owned()] }),
+            Ok(Ok(Verdict::Refuse { reason })) => Err(Objection::Refused { guard, reason }),
+            Ok(Err(error)) => Err(Objection::Failed { guard, causes: causes(&*error) }),
+            Err(_) => Err(Objection::Failed { guard, causes: vec!["it panicked".to_owned()] }),
         }
     }
 }
 
 /// What an error says, and each error behind it.
-fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
+pub(crate) fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
     std::iter::successors(Some(error), |error| (*error).source()).map(ToString::to_string).take(16).collect()
 }
 

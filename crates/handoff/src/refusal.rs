@@ -24,7 +24,7 @@ pub enum Guard {
     Cap,
     /// Is it a new pair of sender and receiver since the user last spoke?
     Pair,
-    /// Do the guards of the user's own on this route allow it?
+    /// Does the user's own code allow it: the guards on this route, those of the receiver, and the transforms?
     Own,
     /// Has a person allowed it, where the route wants that?
     Approval,
@@ -129,7 +129,7 @@ pub enum Refusal {
         /// The agents in turn, ending with the receiver that was refused.
         chain: Vec<AgentName>,
     },
-    /// A guard of the user's own on this route refused.
+    /// A guard of the user's own, on this route or of the receiver, refused.
     #[error("{guard} refuses the handoff to {to}: {reason}")]
     GuardRefused {
         /// The guard's name.
@@ -139,7 +139,7 @@ pub enum Refusal {
         /// Why.
         reason: String,
     },
-    /// A guard of the user's own on this route failed: its author's fault, and no fault of the package.
+    /// A guard of the user's own, on this route or of the receiver, failed: its author's fault, and no fault of the package.
     #[error("{guard} could not judge the handoff to {to}: {}", causes.join(": "))]
     GuardFailed {
         /// The guard's name.
@@ -147,6 +147,14 @@ pub enum Refusal {
         /// The receiver.
         to: AgentName,
         /// What its error says, and each error behind it.
+        causes: Vec<String>,
+    },
+    /// A transform gave no package that may cross: its author's fault, and no fault of the package.
+    #[error("{transform} could not change the package: {}", causes.join(": "))]
+    TransformFailed {
+        /// The transform's name.
+        transform: String,
+        /// What its error says, and each error behind it; or in what its package breaks the law.
         causes: Vec<String>,
     },
     /// A person did not allow it.
@@ -186,7 +194,7 @@ impl Refusal {
             Self::TargetNotReady { .. } => Guard::Ready,
             Self::HandoffLimitExceeded { .. } => Guard::Cap,
             Self::RepeatedPair { .. } => Guard::Pair,
-            Self::GuardRefused { .. } | Self::GuardFailed { .. } => Guard::Own,
+            Self::GuardRefused { .. } | Self::GuardFailed { .. } | Self::TransformFailed { .. } => Guard::Own,
             Self::NotApproved { .. } => Guard::Approval,
             Self::OnePerTurn { .. } => Guard::OnePerTurn,
             Self::Duplicate { .. } => Guard::Duplicate,
@@ -205,6 +213,7 @@ impl Refusal {
             Self::RepeatedPair { .. } => "repeated_pair",
             Self::GuardRefused { .. } => "guard_refused",
             Self::GuardFailed { .. } => "guard_failed",
+            Self::TransformFailed { .. } => "transform_failed",
             Self::NotApproved { .. } => "not_approved",
             Self::OnePerTurn { .. } => "one_handoff_per_turn",
             Self::Duplicate { .. } => "duplicate_handoff",

@@ -6,13 +6,15 @@ use sommelier_runtime::{Agent, AgentName, Definition};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::delegate::{self, Deputy};
+use crate::own_guard::{Judged, OwnGuard};
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST, Receiver};
 use crate::refusal::list;
+use crate::transform::Transform;
 use crate::{
     ASK_HUMAN, BuildError, BuildErrors, DEPTH, Delegate, Guards, HandoffPackage, PackagePolicy, Route,
-    Routes, Run, Step, law, step,
+    Routes, Run, Step, Trail, Transformed, law, step,
 };
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
@@ -42,6 +44,8 @@ pub struct Relay {
     deputies: BTreeMap<AgentName, Vec<Deputy>>,
     on_failed_branch: OnFailedBranch,
     constraints: Vec<Box<str>>,
+    guards_of: BTreeMap<AgentName, Vec<OwnGuard>>,
+    transforms: Vec<Transform>,
     depth: u32,
     entry: AgentName,
     entry_policy: EntryPolicy,
@@ -203,6 +207,16 @@ impl Relay {
         self.on_failed_branch
     }
 
+    /// The guards of the user's own that an agent has as a receiver.
+    pub(crate) fn guards_of(&self, receiver: &AgentName) -> &[OwnGuard] {
+        self.guards_of.get(receiver).map_or(&[], Vec::as_slice)
+    }
+
+    /// What code changes in every package.
+    pub(crate) fn transforms(&self) -> &[Transform] {
+        &self.transforms
+    }
+
     pub(crate) fn deputies(&self, asker: &AgentName) -> &[Deputy] {
         self.deputies.get(asker).map_or(&[], Vec::as_slice)
     }
@@ -275,6 +289,8 @@ pub struct RelayBuilder {
     max_depth: u32,
     may_ask_human: Vec<String>,
     constraints: Vec<Box<str>>,
+    guards_of: Vec<(String, OwnGuard)>,
+    transforms: Vec<Transform>,
 }
 
 impl Default for RelayBuilder {
@@ -291,6 +307,8 @@ impl Default for RelayBuilder {
             max_depth: 2,
             may_ask_human: Vec::new(),
             constraints: Vec::new(),
+            guards_of: Vec::new(),
+            transforms: Vec::new(),
         }
     }
 }
@@ -340,6 +358,70 @@ impl RelayBuilder {
     /// Puts a constraint into every package that is handed over: a policy of the house that no model may forget.
     pub fn constraint(mut self, text: impl Into<Box<str>>) -> Self {
         self.constraints.push(text.into());
+        self
+    }
+
+    /// Gives a receiver a guard of its own: what it will not take on, whoever hands it over or asks it. It is asked on each
+    /// route to this agent, after the route's own, and of each question where the relay is behind a delegate that begins at
+    /// this agent. It sees the hops of this relay's run, and for a question there are none yet. The user's words are no
+    /// package, and pass by it: whoever begins a run has them in hand.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, Relay, Verdict};
+    ///
+    /// let relay = Relay::builder()
+    ///     .agent(Agent::new("clerk", ""))
+    ///     .agent(Agent::new("till", ""))
+    ///     .entry("clerk")
+    ///     .route("clerk", "till")
+    ///     .guard_of("till", "euros_only", |package, _| {
+    ///         let is_euros = package.context_value("currency").and_then(|value| value.as_str()) == Some("EUR");
+    ///         Ok(if is_euros { Verdict::Allow } else { Verdict::Refuse { reason: "not in EUR".to_owned() } })
+    ///     })
+    ///     .build()?;
+    /// # let _ = relay;
+    /// # Ok::<(), sommelier_handoff::BuildErrors>(())
+    /// ```
+    pub fn guard_of(
+        mut self,
+        receiver: impl Into<String>,
+        name: impl Into<Box<str>>,
+        check: impl Fn(&HandoffPackage, &Trail) -> Judged + Send + Sync + 'static,
+    ) -> Self {
+        self.guards_of.push((receiver.into(), OwnGuard::new(name, check)));
+        self
+    }
+
+    /// Lets code change each package that an agent of this relay sends, on every route and to every delegate, before the
+    /// policy is asked and before anything is measured, judged, shown to a person or written down. The receiver, the hop
+    /// or link and the person see what it made of the package; only the sender's own conversation has what its model wrote.
+    ///
+    /// It must be a pure function: a saved handoff is held against it when it is loaded. What it gives is bound by the law
+    /// and the policy as a model's package is. One that fails, or panics, lets nothing through, and what went wrong is kept.
+    /// The user's words that a route takes along pass it too; answers and findings do not, for they are no packages.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, HandoffPackage, Relay};
+    ///
+    /// let relay = Relay::builder()
+    ///     .agent(Agent::new("clerk", ""))
+    ///     .agent(Agent::new("till", ""))
+    ///     .entry("clerk")
+    ///     .route("clerk", "till")
+    ///     .transform("masked", |package| {
+    ///         let text = package.to_json().replace("4111111111111111", "****");
+    ///         HandoffPackage::read(&text).map_err(|errors| errors[0].clone().into())
+    ///     })
+    ///     .build()?;
+    /// # let _ = relay;
+    /// # Ok::<(), sommelier_handoff::BuildErrors>(())
+    /// ```
+    pub fn transform(
+        mut self,
+        name: impl Into<Box<str>>,
+        change: impl Fn(HandoffPackage) -> Transformed + Send + Sync + 'static,
+    ) -> Self {
+        self.transforms.push(Transform::new(name, change));
         self
     }
 
@@ -421,6 +503,8 @@ impl RelayBuilder {
                     deputies: deputies.into_iter().filter_map(named).collect(),
                     on_failed_branch: self.on_failed_branch,
                     constraints: self.constraints,
+                    guards_of: by_receiver(self.guards_of),
+                    transforms: self.transforms,
                     depth,
                     entry,
                     entry_policy: self.entry_policy,
@@ -450,6 +534,8 @@ impl RelayBuilder {
         }
         let unknown = self.may_ask_human.iter().filter(|agent| !names.contains(agent.as_str()));
         errors.extend(unknown.map(|agent| BuildError::AskerNotThere { agent: agent.clone() }));
+        let lost = self.guards_of.iter().filter(|(receiver, _)| !names.contains(receiver.as_str()));
+        errors.extend(lost.map(|(receiver, _)| BuildError::GuardOfNobody { receiver: receiver.clone() }));
         let lost = self.entries.iter().filter(|entry| !names.contains(entry.as_str()));
         errors.extend(lost.map(|entry| BuildError::UnknownEntry { name: entry.clone() }));
     }
@@ -532,6 +618,16 @@ fn ways(routes: &[Route]) -> BTreeMap<AgentName, Vec<(AgentName, Way)>> {
     ways
 }
 
+fn by_receiver(guards: Vec<(String, OwnGuard)>) -> BTreeMap<AgentName, Vec<OwnGuard>> {
+    let mut by_receiver: BTreeMap<AgentName, Vec<OwnGuard>> = BTreeMap::new();
+    for (receiver, guard) in guards {
+        if let Ok(receiver) = AgentName::new(receiver) {
+            by_receiver.entry(receiver).or_default().push(guard);
+        }
+    }
+    by_receiver
+}
+
 fn missing_tools(routes: &[Route], agents: &BTreeMap<AgentName, Definition>) -> Vec<BuildError> {
     let required = routes.iter().flat_map(|route| route.requires.iter().map(move |tool| (route, tool)));
     let missing = required.filter(|(route, tool)| {
@@ -581,6 +677,7 @@ fn fingerprint(
         deputies,
         builder.on_failed_branch,
         &builder.constraints,
+        (&builder.guards_of, &builder.transforms),
     );
     transcript::fingerprint(&serde_json::to_string(&all).unwrap_or_default())
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::own_guard::{Judged, OwnGuard};
-use crate::{Field, HandoffPackage, PackagePolicy, Trail};
+use crate::transform::Transform;
+use crate::{Field, HandoffPackage, PackagePolicy, Trail, Transformed};
 
 /// A way from one agent to another, as its author writes it down; [`Relay`](crate::Relay) checks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -16,6 +17,7 @@ pub struct Route {
     pub(crate) needs_approval: bool,
     pub(crate) returns: bool,
     pub(crate) guards: Vec<OwnGuard>,
+    pub(crate) transforms: Vec<Transform>,
 }
 
 impl Route {
@@ -30,6 +32,7 @@ impl Route {
             needs_approval: false,
             returns: false,
             guards: Vec::new(),
+            transforms: Vec::new(),
         }
     }
 
@@ -61,7 +64,8 @@ impl Route {
     }
 
     /// Adds a guard of one's own, asked after all others: a pure function of the package and the hops so far. One that
-    /// returns an error, or panics, refuses the handoff too, and what went wrong is kept.
+    /// returns an error, or panics, refuses the handoff too, and what went wrong is kept. What a receiver will not take on
+    /// any route is said once, by [`RelayBuilder::guard_of`](crate::RelayBuilder::guard_of).
     ///
     /// ```
     /// use sommelier_handoff::{Route, Verdict};
@@ -81,6 +85,18 @@ impl Route {
         check: impl Fn(&HandoffPackage, &Trail) -> Judged + Send + Sync + 'static,
     ) -> Self {
         self.guards.push(OwnGuard::new(name, check));
+        self
+    }
+
+    /// Lets code change each package on this route, before the policy is asked and anything is measured, shown or written
+    /// down; those of the relay ([`RelayBuilder::transform`](crate::RelayBuilder::transform)) come after. It says more
+    /// there of what a transform must be.
+    pub fn transform(
+        mut self,
+        name: impl Into<Box<str>>,
+        change: impl Fn(HandoffPackage) -> Transformed + Send + Sync + 'static,
+    ) -> Self {
+        self.transforms.push(Transform::new(name, change));
         self
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tracing::{Span, dispatcher};
 
-use crate::runner::Driven;
+use crate::runner::{Driven, Unwritten};
 use crate::{RunError, Runner, spans};
 
 /// Branches of one reply that go on at the same time. Each may run as many tools at once as a reply may call, and those
@@ -21,14 +21,15 @@ pub(crate) type CalledOff<'a> = dyn Fn() -> Option<&'static str> + Sync + 'a;
 
 impl Runner<'_> {
     /// Drives every branch to its end, or until it waits for a person, all at the same time. Where one ends with nothing
-    /// and the relay says so, the others are called off: at their next step, or where they wait.
+    /// and the relay says so, the others are called off: at their next step, or where they wait. Where a handoff in one
+    /// could not be written down, that branch stays before it, and the first reason is told.
     pub(crate) fn run_branches(
         &self,
         relay: &Relay,
         delegation: Delegation,
         agent: &Span,
         called_off: &CalledOff<'_>,
-    ) -> Result<Delegation, RunError> {
+    ) -> Result<(Delegation, Option<Unwritten>), RunError> {
         let calls_off = relay.on_failed_branch() == OnFailedBranch::CallOff;
         let has_failed = &AtomicBool::new(calls_off && delegation.branches().iter().any(Branch::has_failed));
         let is_called_off =
@@ -49,25 +50,27 @@ impl Runner<'_> {
             let Some((span, branch)) = taken else { return Err(panicked()) };
             // The inner `move` lets the span close while the subscriber is there.
             dispatcher::with_default(&dispatch, move || {
-                let branch = match &span {
+                let (branch, unwritten) = match &span {
                     Some(span) => self.run_branch(relay, branch, span, is_called_off)?,
-                    None => branch,
+                    None => (branch, None),
                 };
                 if calls_off && branch.has_failed() {
                     has_failed.store(true, Ordering::Release);
                 }
                 // The span of a branch that waits stays open until all are here: it may be called off yet.
-                Ok((span.filter(|_| branch.done().is_none()), branch))
+                Ok((span.filter(|_| branch.done().is_none()), branch, unwritten))
             })
         });
         let branches = driven.into_iter().map(|driven| match driven.unwrap_or_else(|| Err(panicked()))? {
-            (Some(span), branch) if is_called_off().is_some() => {
+            (Some(span), branch, _) if is_called_off().is_some() => {
                 self.run_branch(relay, branch, &span, is_called_off)
             }
-            (_, branch) => Ok(branch),
+            (_, branch, unwritten) => Ok((branch, unwritten)),
         });
-        let branches = branches.collect::<Result<Vec<_>, _>>()?;
-        joint.put_back(branches).map_err(|unfit| RunError::Driver(unfit.to_string()))
+        let (branches, unwritten): (Vec<_>, Vec<_>) =
+            branches.collect::<Result<Vec<_>, RunError>>()?.into_iter().unzip();
+        let delegation = joint.put_back(branches).map_err(|unfit| RunError::Driver(unfit.to_string()))?;
+        Ok((delegation, unwritten.into_iter().flatten().next()))
     }
 
     fn run_branch(
@@ -76,20 +79,25 @@ impl Runner<'_> {
         branch: Branch,
         span: &Span,
         called_off: &CalledOff<'_>,
-    ) -> Result<Branch, RunError> {
+    ) -> Result<(Branch, Option<Unwritten>), RunError> {
         let Some(inside) = branch.relay(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
         };
         let take = ControlFlow::<Infallible, HandOff>::Continue;
+        let mut unwritten = None;
         let branch =
             branch.try_map(|step| match self.drive_under(inside, step, span, take, called_off)? {
                 Driven::Done(done) => Ok::<_, RunError>(Step::Done(done)),
                 Driven::Waiting(step) => Ok(step),
+                Driven::Unwritten(step, why) => {
+                    unwritten = Some(why);
+                    Ok(step)
+                }
             })?;
         if let Some(done) = branch.done() {
             spans::record_branch(span, done);
         }
-        Ok(branch)
+        Ok((branch, unwritten))
     }
 }
 

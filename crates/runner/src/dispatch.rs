@@ -26,12 +26,27 @@ pub fn dispatch_parallel<'a>(
 
 /// What the gate has made of a call.
 pub(crate) enum Pass {
-    /// It runs.
+    /// It runs, and needs no approval.
     Runs,
+    /// It runs, approved by the gate or by a person, as the word says.
+    Approved(&'static str),
     /// A person is to be asked.
     Asks,
-    /// It is answered with this.
+    /// It does not run, and is answered with this.
+    Denied(ToolOutput),
+    /// It could not run, so nobody was asked: it is answered with this.
     Answered(ToolOutput),
+}
+
+impl Pass {
+    /// Whether it was approved, in a word, where it needed to be.
+    fn approval(&self) -> Option<&'static str> {
+        match self {
+            Self::Approved(by) => Some(by),
+            Self::Asks | Self::Denied(_) => Some(spans::DENIED),
+            Self::Runs | Self::Answered(_) => None,
+        }
+    }
 }
 
 /// Runs the calls that passed, under `parent`.
@@ -46,10 +61,11 @@ pub(crate) fn run_all(
     in_parallel(calls, |(place, call, pass)| {
         dispatcher::with_default(&dispatch, || {
             let span = spans::tool(parent, agent.name(), call);
+            spans::record_approval(&span, pass.approval());
             let output = span.in_scope(|| match pass {
-                Pass::Runs => dispatch_one(agent, *place, call, scope),
+                Pass::Runs | Pass::Approved(_) => dispatch_one(agent, *place, call, scope),
                 Pass::Asks => denied(call.name(), "a person would have to be asked, and nobody can be here"),
-                Pass::Answered(output) => output.clone(),
+                Pass::Denied(output) | Pass::Answered(output) => output.clone(),
             });
             spans::record_output(&span, &output);
             output
@@ -78,8 +94,8 @@ pub(crate) fn pass(agent: &Definition, (place, call): (usize, &ToolUse), scope: 
     let decision = catch_unwind(AssertUnwindSafe(|| gate.decide(&approval)));
     // A gate that fails has approved nothing.
     match decision.unwrap_or_else(|_| Decision::Deny { reason: "the gate failed".to_owned() }) {
-        Decision::Approve => Pass::Runs,
+        Decision::Approve => Pass::Approved(spans::APPROVED),
         Decision::Ask => Pass::Asks,
-        Decision::Deny { reason } => Pass::Answered(denied(call.name(), &reason)),
+        Decision::Deny { reason } => Pass::Denied(denied(call.name(), &reason)),
     }
 }

@@ -1,6 +1,6 @@
 //! What came of a run.
 
-use sommelier_handoff::{AgentName, Cost, Done, Hop, Link, Question, Refusal, Run, RunEnd, Step};
+use sommelier_handoff::{AgentName, Cost, Done, Failure, Hop, Link, Question, Refusal, Run, RunEnd, Step};
 use std::collections::BTreeMap;
 
 /// What came of a run. Later kinds of outcome may be added.
@@ -84,6 +84,12 @@ impl Report {
     /// Who asked whom in the conversation, and what came of it. What happened in a branch is in the branch's own run.
     pub fn links(&self) -> &[Link] {
         self.done.run().links()
+    }
+
+    /// What failed since the user last spoke, from the outside in: see [`Done::failures`]. Each is an error with its causes
+    /// behind it.
+    pub fn failures(&self) -> Vec<Failure> {
+        self.done.failures()
     }
 
     /// Model calls that brought a reply, over the conversation and all agents, those of branches included.

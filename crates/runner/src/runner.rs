@@ -1,12 +1,13 @@
 //! The blocking driver.
 
 use sommelier_handoff::{
-    Answer, CallModel, CallTools, Done, HandOff, LinkOutcome, Millis, Rejected, Relay, Run, Step,
+    Answer, CallModel, CallTools, Done, HandOff, Hop, LinkOutcome, Millis, Rejected, Relay, Run, Step,
 };
 use sommelier_protocol::{BlankText, Words};
 use sommelier_runtime::{Model, ModelError};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
@@ -20,6 +21,11 @@ use crate::branches::CalledOff;
 use crate::dispatch::Pass;
 use crate::{Gate, Outcome, Parked, Report, dispatch, spans};
 
+/// Why a handoff could not be written down.
+pub(crate) type Unwritten = Box<dyn Error + Send + Sync>;
+
+type Record<'m> = dyn Fn(&Hop) -> Result<(), Unwritten> + Send + Sync + 'm;
+
 /// Drives runs: asks the models, runs the tools, takes the handoffs. A run is on the caller's thread, its branches are
 /// on threads of their own.
 ///
@@ -30,6 +36,7 @@ pub struct Runner<'m> {
     gate: Gate,
     clock: Arc<dyn Fn() -> Millis + Send + Sync>,
     conversation: Option<String>,
+    record: Option<Box<Record<'m>>>,
 }
 
 impl<'m> Runner<'m> {
@@ -41,6 +48,7 @@ impl<'m> Runner<'m> {
             gate: Gate::default(),
             clock: Arc::new(now),
             conversation: None,
+            record: None,
         }
     }
 
@@ -66,6 +74,49 @@ impl<'m> Runner<'m> {
     /// conversation needs its own; when it is not set, a new one is made of the time, a count and a number by chance.
     pub fn conversation(mut self, name: impl Into<String>) -> Self {
         self.conversation = Some(name.into());
+        self
+    }
+
+    /// Has each handoff written down before it is taken, those in branches too. The hop's id begins with its conversation
+    /// and is the same whenever the handoff is tried again, so a record can be told from its repetition.
+    ///
+    /// Where that fails nothing has moved: no agent has got the turn, no model is told that one has, and no hop is on the
+    /// trail. The run comes back whole in [`RunError::Unwritten`]: to [`drive`](Self::drive) its step tries the same handoff
+    /// again, to [cancel](Step::cancel) it calls it off. Branches beside it come to their end first.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, Relay};
+    /// use sommelier_runner::{Outcome, RunError, Runner};
+    /// use sommelier_runtime::{ScriptedModel, script};
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let relay = Relay::builder()
+    ///     .agent(Agent::new("clerk", ""))
+    ///     .agent(Agent::new("till", ""))
+    ///     .entry("clerk")
+    ///     .route("clerk", "till")
+    ///     .build()?;
+    /// let order = r#"{"specialist":"till","task":"Take the money.","context":{}}"#;
+    /// let model = ScriptedModel::new()
+    ///     .turn("clerk", |_| script::call("tu_1", "handoff_to_specialist", order))
+    ///     .turn("till", |_| script::say("Here are your tickets."));
+    /// let disk_is_full = AtomicBool::new(true);
+    /// let runner = Runner::new(model).record_hops(|_| match disk_is_full.load(Ordering::Relaxed) {
+    ///     true => Err("the disk is full".into()),
+    ///     false => Ok(()),
+    /// });
+    /// let Err(RunError::Unwritten { parked, .. }) = runner.run(&relay, "Two tickets, please.") else { panic!() };
+    /// assert_eq!(parked.step().run().active().as_str(), "clerk");
+    /// disk_is_full.store(false, Ordering::Relaxed);
+    /// let Outcome::Ended(report) = runner.drive(&relay, parked.into_step())? else { panic!() };
+    /// assert_eq!((report.last_agent(), report.hops().count()), ("till", 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn record_hops(
+        mut self,
+        record: impl Fn(&Hop) -> Result<(), Box<dyn Error + Send + Sync>> + Send + Sync + 'm,
+    ) -> Self {
+        self.record = Some(Box::new(record));
         self
     }
 
@@ -108,11 +159,13 @@ impl<'m> Runner<'m> {
     /// Drives a step, such as one that was loaded, to the end of its run.
     ///
     /// # Errors
-    /// [`RunError::Driver`] is a fault of this driver.
+    /// [`RunError::Unwritten`] when a handoff could not be [written down](Self::record_hops); [`RunError::Driver`] is a fault
+    /// of this driver.
     pub fn drive(&self, relay: &Relay, step: Step) -> Result<Outcome, RunError> {
         Ok(match self.drive_to_handoff(relay, step, ControlFlow::<Infallible, HandOff>::Continue)? {
             Driven::Done(done) => Outcome::Ended(Report::new(done)),
             Driven::Waiting(step) => Outcome::Waiting(Parked::new(step)),
+            Driven::Unwritten(step, why) => return Err(RunError::unwritten(step, why)),
         })
     }
 
@@ -129,6 +182,7 @@ impl<'m> Runner<'m> {
             Driven::Done(done) => spans::record_end(&workflow, done.end()),
             Driven::Waiting(_) => spans::record_waiting(&workflow),
             Driven::TakenOut(_) => spans::record_handed_off(&workflow),
+            Driven::Unwritten(..) => spans::record_unwritten(&workflow),
         }
         Ok(driven)
     }
@@ -155,15 +209,21 @@ impl<'m> Runner<'m> {
                 Step::CallTools(calls) => seen.traced(relay, self.run_tools(relay, calls, &agent)?, &agent),
                 Step::AskHuman(_) => return Ok(Driven::Waiting(step)),
                 Step::Delegate(delegation) => {
-                    let delegation = self.run_branches(relay, delegation, &agent, called_off)?;
+                    let (delegation, unwritten) = self.run_branches(relay, delegation, &agent, called_off)?;
                     match delegation.join(relay, (self.clock)()) {
                         Ok(step) => seen.traced(relay, step, &agent),
                         // A branch waits, and the tree with it.
-                        Err(delegation) => return Ok(Driven::Waiting(Step::Delegate(*delegation))),
+                        Err(delegation) => {
+                            return Ok(Driven::open(Step::Delegate(*delegation), unwritten));
+                        }
                     }
                 }
                 Step::HandOff(handoff) => {
                     let span = spans::handoff(&agent, relay, handoff.hop());
+                    if let Err(why) = self.write_down(handoff.hop()) {
+                        spans::record_hop_unwritten(&span);
+                        return Ok(Driven::Unwritten(Step::HandOff(handoff), why));
+                    }
                     let handoff = match at_handoff(handoff) {
                         ControlFlow::Continue(handoff) => handoff,
                         ControlFlow::Break(taken_out) => {
@@ -188,6 +248,11 @@ impl<'m> Runner<'m> {
         }
     }
 
+    fn write_down(&self, hop: &Hop) -> Result<(), Unwritten> {
+        let Some(record) = &self.record else { return Ok(()) };
+        catch_unwind(AssertUnwindSafe(|| record(hop))).unwrap_or_else(|_| Err("it panicked".into()))
+    }
+
     fn ask(&self, relay: &Relay, call: CallModel, agent: &Span) -> Step {
         let request = call.request(relay);
         let model = self.models.get(&*request.caller).unwrap_or(&self.model);
@@ -210,7 +275,7 @@ impl<'m> Runner<'m> {
         let passes: Vec<_> = calls
             .calls()
             .map(|(place, call)| match calls.is_approved(place) {
-                true => (place, call, Pass::Runs),
+                true => (place, call, Pass::Approved(spans::APPROVED_BY_PERSON)),
                 false => (place, call, dispatch::pass(agent, (place, call), &scope, &self.gate)),
             })
             .collect();
@@ -240,6 +305,18 @@ pub(crate) enum Driven<T> {
     /// Nothing can go on before a person has answered.
     Waiting(Step),
     TakenOut(T),
+    /// A handoff could not be written down, here or in a branch, so it was not taken.
+    Unwritten(Step, Unwritten),
+}
+
+impl<T> Driven<T> {
+    /// A step with branches that are open.
+    fn open(step: Step, unwritten: Option<Unwritten>) -> Self {
+        match unwritten {
+            Some(why) => Self::Unwritten(step, why),
+            None => Self::Waiting(step),
+        }
+    }
 }
 
 /// How many hops and links a run had before a step.
@@ -310,7 +387,22 @@ pub enum RunError {
         /// The run, as it was.
         parked: Box<Parked>,
     },
+    /// A handoff could not be written down, so it was not taken: the fault of what [records](Runner::record_hops) them.
+    #[error("a handoff could not be written down, so it was not taken")]
+    Unwritten {
+        /// Why.
+        #[source]
+        why: Box<dyn Error + Send + Sync>,
+        /// The run, as it was before the handoff.
+        parked: Box<Parked>,
+    },
     /// The driver did something that no step allows: this crate's fault, or a step of another relay.
     #[error("the driver went wrong: {0}")]
     Driver(String),
+}
+
+impl RunError {
+    pub(crate) fn unwritten(step: Step, why: Unwritten) -> Self {
+        Self::Unwritten { why, parked: Box::new(Parked::new(step)) }
+    }
 }

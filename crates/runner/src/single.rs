@@ -170,6 +170,7 @@ fn run_from(
             HandoffRun::of(&run, Some(&sender), Stopped::HandedOff { to, package })
         }
         Driven::Waiting(step) => return Err(RunError::Waiting { parked: Box::new(Parked::new(step)) }),
+        Driven::Unwritten(step, why) => return Err(RunError::unwritten(step, why)),
         Driven::Done(done) => {
             let stopped = match done.answer() {
                 Some(text) if *done.end() == RunEnd::Unresolved => Stopped::Unresolved { text },

@@ -127,8 +127,23 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse) -> Span {
         gen_ai.tool.r#type = "function",
         gen_ai.tool.call.id = clipped(call.id()),
         gen_ai.agent.name = agent.as_str(),
+        approval = Empty,
         error.r#type = Empty,
     )
+}
+
+/// A call that the gate approved.
+pub(crate) const APPROVED: &str = "approved";
+/// A call that a person approved.
+pub(crate) const APPROVED_BY_PERSON: &str = "approved_by_person";
+/// A call that the gate denied.
+pub(crate) const DENIED: &str = "denied";
+
+/// Whether a call was approved, where its tool needs that.
+pub(crate) fn record_approval(tool: &Span, approval: Option<&'static str>) {
+    if let Some(approval) = approval {
+        tool.record("approval", approval);
+    }
 }
 
 /// What came of a run of a tool.
@@ -168,6 +183,18 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
 /// A handoff that was taken out of its relay: the receiver runs elsewhere, or not at all.
 pub(crate) fn record_taken_out(handoff: &Span) {
     handoff.record("outcome", "taken_out");
+}
+
+/// A handoff that could not be written down, and was not taken.
+pub(crate) fn record_hop_unwritten(handoff: &Span) {
+    handoff.record("outcome", "failed");
+    handoff.record("error.type", "unwritten");
+}
+
+/// A run that stands before a handoff that could not be written down, on the root.
+pub(crate) fn record_unwritten(workflow: &Span) {
+    workflow.record("end", "unwritten");
+    workflow.record("error.type", "unwritten");
 }
 
 /// The end of a run whose handoff was taken out, on the root.

@@ -220,7 +220,8 @@ impl Delegation {
             && call.name() == asked.tool.as_str()
             && call.id() == &*asked.call_id
             && *asked.id == *self.run.call_id(asked.place)
-            && deputy.question(call, agent.limits().input_bytes).as_ref() == Ok(&asked.package);
+            && deputy.question(relay, call, agent.limits().input_bytes).as_ref() == Ok(&asked.package)
+            && deputy.judge(&asked.package, &self.run.trail).is_ok();
         if !is_asked {
             return Some("a branch is not the one that its call asks for".to_owned());
         }
@@ -496,7 +497,7 @@ impl Run {
     }
 
     /// The message and the model call in which a hop or a delegation was asked for, as its id says.
-    fn place_of(&self, id: &str) -> Option<(u32, u32)> {
+    pub(crate) fn place_of(&self, id: &str) -> Option<(u32, u32)> {
         let rest = id.strip_prefix(&*self.conversation)?.strip_prefix('/')?;
         let mut parts = rest.split('/');
         let mut number = || parts.next()?.parse::<u32>().ok();

@@ -78,7 +78,7 @@ fn judge<'a>(
     #[cfg(test)]
     let asked = planted::instead(Bug::AfterIgnored, asked, Vec::new);
     let look = |question: Question<'a>| {
-        let looked = look_at(run, &question.call, question.deputy, &asked, limits.input_bytes);
+        let looked = look_at(relay, run, &question.call, question.deputy, &asked, limits.input_bytes);
         (question, looked)
     };
     questions.into_iter().map(look).collect()
@@ -86,6 +86,7 @@ fn judge<'a>(
 
 /// Looks at one question of a reply that asks all of `asked`.
 fn look_at(
+    relay: &Relay,
     run: &Run,
     call: &ToolUse,
     deputy: &Deputy,
@@ -93,9 +94,9 @@ fn look_at(
     most: usize,
 ) -> Result<HandoffPackage, Refused> {
     let tool = || deputy.tool.clone();
-    let package = match deputy.question(call, most) {
+    let package = match deputy.question(relay, call, most) {
         Ok(package) => package,
-        Err(errors) => return Err((None, DelegateRefusal::InvalidQuestion { errors })),
+        Err(refusal) => return Err((None, refusal)),
     };
     let is_off = run.is_switched_off(&run.active, call.name());
     #[cfg(test)]
@@ -108,7 +109,10 @@ fn look_at(
             let after = first.tool.clone();
             Err((Some(package), DelegateRefusal::NotYet { tool: tool(), after }))
         }
-        None => Ok(package),
+        None => match deputy.judge(&package, &run.trail) {
+            Ok(()) => Ok(package),
+            Err(refusal) => Err((Some(package), refusal)),
+        },
     }
 }
 

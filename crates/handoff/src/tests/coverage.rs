@@ -115,6 +115,9 @@ fn question_word(refusal: &DelegateRefusal) -> &'static str {
         DelegateRefusal::NotYet { .. } => 1,
         DelegateRefusal::BudgetSpent { .. } => 2,
         DelegateRefusal::SwitchedOff { .. } => 3,
+        DelegateRefusal::GuardRefused { .. }
+        | DelegateRefusal::GuardFailed { .. }
+        | DelegateRefusal::TransformFailed { .. } => unreachable!("no team has code of its own"),
     }]
 }
 
