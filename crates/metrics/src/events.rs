@@ -15,8 +15,8 @@ use crate::slots::LayerId;
 /// A layer that calls a function for each thing that happens, as `(event, data)`.
 ///
 /// The events are, at the opening of a span, `turn_received`, `model_requested`, `tool_intended` and `delegate_asked`;
-/// and at its close `model_responded` or `model_failed`, `tool_completed` or `tool_failed`, `handoff_committed` or
-/// `handoff_refused`, `delegate_returned`, `delegate_failed` or `delegate_refused`, and `closed`. A delegate's events
+/// and at its close `model_responded` or `model_failed`, `tool_completed` or `tool_failed`, `handoff_committed`,
+/// `handoff_refused` or `handoff_failed`, `delegate_returned`, `delegate_failed` or `delegate_refused`, and `closed`. A delegate's events
 /// name the run that asks, `parent_run`, and the branch, `child_run`; between them stand those of the branch. The data are the span's fields under their own names, as a JSON object: no
 /// text, argument or result is among them. A function that does nothing silences it; one that fails is its
 /// author's to guard, and is called from whichever thread closes the span.
@@ -114,7 +114,9 @@ fn at_the_close(span: &str, fields: &Fields) -> Option<&'static str> {
         (names::EXECUTE_TOOL, true) => Some("tool_failed"),
         (names::HANDOFF, _) => match fields.text(names::OUTCOME) {
             Some(names::REFUSED) => Some("handoff_refused"),
-            _ => Some("handoff_committed"),
+            Some(names::TAKEN | names::TAKEN_OUT) => Some("handoff_committed"),
+            // One that was cut off moved nothing either.
+            _ => Some("handoff_failed"),
         },
         (names::DELEGATE, _) => match fields.text(names::STATUS) {
             Some(names::REFUSED) => Some("delegate_refused"),

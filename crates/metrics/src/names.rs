@@ -61,7 +61,7 @@ pub const BEGINS: &str = "begins";
 pub const PACKAGE_BYTES: &str = "package_bytes";
 /// Field: the size of the sender's transcript that stays behind, in bytes.
 pub const HISTORY_BYTES: &str = "history_bytes";
-/// Field: [`TAKEN`], [`REFUSED`] or [`TAKEN_OUT`].
+/// Field: [`TAKEN`], [`REFUSED`], [`TAKEN_OUT`] or [`FAILED`].
 pub const OUTCOME: &str = "outcome";
 /// Field: the guard that refused a handoff, or why no branch was opened.
 pub const REFUSAL: &str = "refusal";
@@ -84,5 +84,6 @@ pub const TAKEN_OUT: &str = "taken_out";
 pub const DONE: &str = "done";
 /// Value of [`STATUS`]: the branch was stopped, and had said something until then.
 pub const PARTIAL: &str = "partial";
-/// Value of [`STATUS`]: the branch ended with nothing.
+/// Value of [`STATUS`]: the branch ended with nothing. Value of [`OUTCOME`]: the handoff could not be written down, so it
+/// was not taken.
 pub const FAILED: &str = "failed";

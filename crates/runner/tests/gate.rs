@@ -4,11 +4,11 @@
 
 mod harness;
 
-use harness::{Nothing, agent, calls, desk, ended, house, runner, says, script, story_of};
+use harness::{Nothing, Spans, agent, calls, desk, ended, house, runner, says, script, story_of, to};
 use reservo::Reservo;
-use sommelier_handoff::{Relay, RunEnd, Step};
+use sommelier_handoff::{Answer, HANDOFF_TO_SPECIALIST, Relay, RunEnd, Step};
 use sommelier_protocol::ToolUse;
-use sommelier_runner::{Decision, Gate, Report, Runner, dispatch_parallel};
+use sommelier_runner::{Decision, Gate, Outcome, Report, Runner, dispatch_parallel};
 use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{Agent, Model, ScriptedModel, Tool, ToolOutput};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -238,4 +238,85 @@ fn a_gate_that_panics_denies() {
         [format!("tu_1_0!{}", DENIED.replace("no one is here to approve it", "the gate failed"))]
     );
     assert_eq!(ledger(&house), (5, r#""booked""#.to_owned()));
+}
+
+/// Two agents; the first has a tool that needs approval.
+fn launching_pair() -> (Relay, Arc<AtomicU32>) {
+    let (tool, runs) = counted();
+    let builder = Relay::builder().agent(agent("booking").tools([tool])).agent(agent("policy"));
+    (builder.entry("booking").route("booking", "policy").build().unwrap(), runs)
+}
+
+/// A reply that launches, looks, and hands over.
+fn launches_and_hands() -> ScriptedModel {
+    let reply = [
+        ("launch", "{}".to_owned()),
+        ("look", r#"{"word":"tea"}"#.to_owned()),
+        (HANDOFF_TO_SPECIALIST, to("policy", "Go on.")),
+    ];
+    script([("booking", calls(reply)), ("policy", says("Well."))])
+}
+
+/// The runs of tools in a trace: the agent under whose activation each stands, the tool, whether it was approved, the error.
+fn checked(spans: &Spans) -> Vec<[String; 4]> {
+    let all = spans.all();
+    let under = |span: &harness::Seen| all[span.parent.unwrap()].field("gen_ai.agent.name").to_owned();
+    let told = |span: &harness::Seen| {
+        let [tool, approval, error] = span.pick(["gen_ai.tool.name", "approval", "error.type"]);
+        [under(span), tool.to_owned(), approval.to_owned(), error.to_owned()]
+    };
+    // Tools run at the same time, so their spans stand in no order.
+    let mut checked: Vec<_> = spans.named("execute_tool").iter().map(told).collect();
+    checked.sort();
+    checked
+}
+
+fn line(approval: &str, error: &str) -> [[String; 4]; 2] {
+    [["booking", "launch", approval, error], ["booking", "look", "", ""]].map(|line| line.map(str::to_owned))
+}
+
+/// C32: what a gate made of a tool in a reply that also hands over is in the trace under the sender, and in the report as
+/// its result, its count and its conversation; the handoff leaves nothing of it out.
+#[test]
+fn a_gates_word_on_a_tool_beside_a_handoff_is_in_the_report() {
+    let denied = r#"tu_1_0!{"error":"approval_denied","tool":"launch","reason":"not now","effect":"none: the tool was not run"}"#;
+    let approve: fn() -> Gate = Gate::approve_all;
+    let deny: fn() -> Gate = || Gate::new(|_| Decision::Deny { reason: "not now".into() });
+    let cases = [
+        (approve, "tu_1_0=0", 1, line("approved", "")),
+        (deny, denied, 0, line("denied", "approval_denied")),
+    ];
+    for (gate, result, ran, told) in cases {
+        let (relay, runs) = launching_pair();
+        let (report, spans) =
+            Spans::of(|| ended(runner(launches_and_hands()).gate(gate()).run(&relay, "hello")));
+        assert_eq!((report.last_agent(), report.hops().count()), ("policy", 1));
+        assert_eq!((report.tool_calls(), runs.load(Ordering::Relaxed)), (2, ran));
+        assert_eq!(checked(&spans), told);
+        assert_eq!(
+            story_of(&report, "booking")[2],
+            format!(r#"user: {result} | tu_1_1="tea" | tu_1_2={{"status":"handed_over","to":"policy"}}"#)
+        );
+    }
+}
+
+/// C32: so it is with a person's word, which is on record as the sender's question too.
+#[test]
+fn a_persons_word_on_a_tool_beside_a_handoff_is_in_the_report() {
+    for (answer, ran, told) in [
+        (Answer::Approve, 1, line("approved_by_person", "").to_vec()),
+        // What a person rejects is not run, so it has no span; it is on record all the same.
+        (Answer::Reject { reason: "not now".into() }, 0, line("", "")[1..].to_vec()),
+    ] {
+        let (relay, runs) = launching_pair();
+        let model = launches_and_hands();
+        let runner = runner(&model).conversation("c").gate(Gate::ask_all());
+        let Outcome::Waiting(parked) = runner.run(&relay, "hello").unwrap() else { panic!("it waits") };
+        let (report, spans) = Spans::of(|| ended(runner.answer(&relay, parked, "c/1/1/0", answer.clone())));
+        assert_eq!((report.last_agent(), runs.load(Ordering::Relaxed)), ("policy", ran));
+        assert_eq!(checked(&spans), told);
+        let decisions = report.done().run().decisions();
+        assert_eq!(decisions.len(), 1);
+        assert_eq!((decisions[0].question.from.as_str(), &decisions[0].answer), ("booking", &answer));
+    }
 }
