@@ -359,6 +359,12 @@ impl Asking {
         self
     }
 
+    /// Ends with words in the model's name that stood elsewhere in its reply, as in an argument of a call.
+    pub fn concluded(mut self, words: Words) -> Resting {
+        self.0.speak(vec![ContentBlock::text(words.0)]);
+        Resting(self.0)
+    }
+
     /// Takes the model's reply.
     pub fn replied(mut self, content: Vec<ContentBlock>) -> Reply {
         let mut content = content;

@@ -17,6 +17,7 @@ pub struct Agent {
     max_tokens: u32,
     tools: Vec<Tool>,
     reserved: Vec<ToolDefinition>,
+    unoffered: Vec<ToolDefinition>,
     limits: Limits,
 }
 
@@ -32,6 +33,7 @@ impl Agent {
             max_tokens: 1024,
             tools: Vec::new(),
             reserved: Vec::new(),
+            unoffered: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -83,6 +85,14 @@ impl Agent {
         self
     }
 
+    /// Adds the definition of a reserved tool that only some requests offer: those that the layer above makes with
+    /// [`ModelCall::request_offering`](crate::turn::ModelCall::request_offering). A call of it is that layer's to
+    /// answer, whether or not it was offered.
+    pub fn reserve_unoffered(mut self, definition: ToolDefinition) -> Self {
+        self.unoffered.push(definition);
+        self
+    }
+
     /// Sets the limits of a turn.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -112,9 +122,13 @@ impl Agent {
             definitions.push(definition);
         }
         definitions.sort_by(|a: &ToolDefinition, b| a.name.cmp(&b.name));
-        if let Some(twice) = definitions.windows(2).find(|pair| pair[0].name == pair[1].name) {
-            return Err(DefinitionError::DuplicateTool { agent: name, tool: twice[0].name.clone() });
+        let mut names: Vec<&ToolName> =
+            definitions.iter().chain(&self.unoffered).map(|definition| &definition.name).collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(DefinitionError::DuplicateTool { agent: name, tool: twice[0].clone() });
         }
+        reserved.extend(self.unoffered.iter().map(|definition| definition.name.clone()));
         Ok(Definition {
             label: self.label.unwrap_or_else(|| name.to_string()),
             system: (!self.instructions.trim().is_empty()).then(|| System::Text(self.instructions.into())),
@@ -122,6 +136,7 @@ impl Agent {
             max_tokens: self.max_tokens,
             table: ToolTable::new(self.tools),
             definitions,
+            unoffered: self.unoffered,
             reserved,
             limits: self.limits,
             name,
@@ -139,6 +154,8 @@ pub struct Definition {
     max_tokens: u32,
     /// Own and reserved, sorted by name: the same bytes in every request, so that a prompt cache holds.
     definitions: Vec<ToolDefinition>,
+    /// Reserved ones that are in a request only when it is made with them.
+    unoffered: Vec<ToolDefinition>,
     reserved: BTreeSet<ToolName>,
     table: ToolTable,
     limits: Limits,
@@ -173,6 +190,11 @@ impl Definition {
     /// What the model is told of its tools, own and reserved, sorted by name.
     pub fn definitions(&self) -> &[ToolDefinition] {
         &self.definitions
+    }
+
+    /// The reserved tools that only some requests offer.
+    pub fn unoffered(&self) -> &[ToolDefinition] {
+        &self.unoffered
     }
 
     /// The agent's own tools.

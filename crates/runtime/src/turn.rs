@@ -4,7 +4,7 @@
 //!   start ─▶ CallModel ── resume ─┬─▶ CallTools ── resume ─┬─▶ CallModel ...
 //!                 ▲               │                        ├─▶ Reserved
 //!                 │               ├─▶ Reserved ─┬─ answer ─┘
-//!                 │               │             └─ close ──▶ Turn, at rest
+//!                 │               │             └─ close, conclude ─▶ Turn, at rest
 //!    wake, retry  │               └─▶ Done(Turn)
 //!       Turn ─────┘
 //! ```
@@ -71,9 +71,16 @@ struct Progress {
     pauses: u16,
     /// How often in a row the same calls brought the same results, and their fingerprint.
     repeats: u16,
+    /// Answers of the whole conversation that the layer above put into the model's mouth.
+    #[serde(default, skip_serializing_if = "is_none")]
+    concluded: u16,
     last: u64,
     input_tokens: u64,
     output_tokens: u64,
+}
+
+fn is_none(count: &u16) -> bool {
+    *count == 0
 }
 
 /// What a model is told whose reply was empty.
@@ -152,6 +159,19 @@ impl ModelCall {
             messages: Cow::Borrowed(self.asking.messages()),
             rest: Vec::new(),
         }
+    }
+
+    /// As [`request`](Self::request), with those of the agent's [unoffered](crate::Agent::reserve_unoffered) tools that
+    /// have one of these names, in their places by name. Whoever offers a tool should do so in each request of an
+    /// activation: the tools stand at the beginning of a request, and a prompt cache holds as far as nothing changes.
+    pub fn request_offering<'a>(&'a self, agent: &'a Definition, names: &[&str]) -> ModelRequest<'a> {
+        let offered = agent.unoffered().iter().filter(|tool| names.contains(&tool.name.as_str()));
+        let mut tools: Vec<_> = agent.definitions().iter().chain(offered).cloned().collect();
+        if tools.len() == agent.definitions().len() {
+            return self.request(agent);
+        }
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        ModelRequest { tools: Cow::Owned(tools), tool_choice: None, ..self.request(agent) }
     }
 
     /// Bytes of the conversation so far as compact JSON.
@@ -502,6 +522,23 @@ impl Reserved {
     pub fn close(mut self, outputs: Vec<ToolOutput>) -> Result<Turn, Misuse<Self>> {
         match fill(&mut self.plans, &Plan::Reserve, outputs) {
             Ok(()) => Ok(closed(self.progress, self.owing, self.plans, UNANSWERED)),
+            Err(count) => Err(count.of(self)),
+        }
+    }
+
+    /// Answers the calls and ends the turn with an answer that stood in one of them: the words follow the results as
+    /// the model's own, and the turn has [answered](TurnEnd::Answered) as by any reply. The model is not asked for it.
+    ///
+    /// # Errors
+    /// [`Misuse`], which hands the step back, when the number of outputs is another.
+    pub fn conclude(mut self, outputs: Vec<ToolOutput>, answer: Words) -> Result<Turn, Misuse<Self>> {
+        match fill(&mut self.plans, &Plan::Reserve, outputs) {
+            Ok(()) => {
+                let mut progress = self.progress;
+                progress.concluded = progress.concluded.saturating_add(1);
+                let asking = self::answer(self.owing, self.plans, UNANSWERED);
+                Ok(Turn { progress, rest: Rest::Resting(asking.concluded(answer)), end: TurnEnd::Answered })
+            }
             Err(count) => Err(count.of(self)),
         }
     }

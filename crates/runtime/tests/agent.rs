@@ -110,6 +110,8 @@ fn two_tools_of_one_name_are_told() {
     let twice = "clerk has two tools named hand_over; names must differ";
     check_error(clerk().reserve(reserved("hand_over")), twice);
     check_error(clerk().tools([tool("hand_over")]), twice);
+    check_error(clerk().reserve_unoffered(reserved("hand_over")), twice);
+    check_error(clerk().reserve_unoffered(reserved("add")), expected);
     assert!(clerk().tools([tool("Add")]).build().is_ok(), "names are told apart as they are written");
 }
 

@@ -107,6 +107,7 @@ fn a_saved_step_that_contradicts_itself_is_told() {
     assert_eq!(told(r#""steps":1"#, r#""steps":9"#), counts);
     assert_eq!(told(r#""replies":1"#, r#""replies":0"#), counts);
     assert_eq!(told(r#""replies":1"#, r#""replies":4294967295"#), counts);
+    assert_eq!(told(r#""repeats":0"#, r#""repeats":0,"concluded":2"#), counts, "more answers than replies");
 }
 
 /// A model of any replies: the same one over and over once they are used up.

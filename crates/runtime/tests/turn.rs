@@ -4,11 +4,11 @@
 
 mod harness;
 
-use harness::{Drive, block, clerk, close, empty, replies, story};
-use sommelier_protocol::{ContentBlock, ModelResponse, StopReason, ToolUse, Words};
+use harness::{Drive, block, clerk, close, empty, replies, reserved, story};
+use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, ToolUse, Words};
 use sommelier_runtime::script::{call, calls, reply, say};
-use sommelier_runtime::turn::{EMPTY_REPLY, GO_ON, Standstill};
-use sommelier_runtime::{Agent, Limits, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
+use sommelier_runtime::turn::{EMPTY_REPLY, GO_ON, Reserved, Standstill};
+use sommelier_runtime::{Agent, Definition, Limits, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
 
 const ADD: &str = r#"{"a":2,"b":3}"#;
 const ADD_SCHEMA: &str = r#"{"type":"object","properties":{"a":{"type":"integer","description":"The first number."},"b":{"type":"integer","description":"The second number."}},"required":["a","b"],"additionalProperties":false}"#;
@@ -381,6 +381,85 @@ fn own_tools_run_first_then_the_reserved_ones_are_answered() {
         assistant: Done."#
     );
     run.assert(&story, TurnEnd::Answered);
+}
+
+/// Ends the turn with the words that stand in the call.
+fn conclude(_: &Definition, reserved: Reserved) -> TurnStep {
+    let outputs = reserved.calls().map(|_| ToolOutput::ok("noted")).collect();
+    TurnStep::Done(reserved.conclude(outputs, Words::new("It is 5.").unwrap()).unwrap())
+}
+
+/// R19: an answer that stood in a call is the model's own: it follows the results, the turn has answered without a further
+/// model call, survives JSON, and goes on like any other. A second one in the same conversation is as good.
+#[test]
+fn a_turn_is_concluded_with_the_words_of_a_call() {
+    let mixed = calls([("tu_1", "add", ADD), ("tu_2", "hand_over", r#"{"answer":"It is 5."}"#)]);
+    let again = calls([("tu_3", "hand_over", r#"{"answer":"It is 5."}"#)]);
+    let (agent, model) = (clerk().build().unwrap(), replies([mixed, say("Still 5."), again]));
+    let drive = Drive { above: conclude, reload: true, ..Drive::new(&agent, &model) };
+    let run = drive.start("what is 2 + 3?");
+    let mut story = format!(
+        r#"
+        user: what is 2 + 3?
+        assistant: add#tu_1{ADD} | hand_over#tu_2{{"answer":"It is 5."}}
+        user: tu_1=5 | tu_2=noted
+        assistant: It is 5."#
+    );
+    run.assert(&story, TurnEnd::Answered).assert_counts(1, &["add"], &["hand_over"]);
+    assert_eq!((run.turn.answer().as_deref(), run.turn.replies()), (Some("It is 5."), 1));
+    assert_eq!(run.turn.clone().retry(&agent), Err(run.turn.clone()), "the user is to speak");
+
+    let again = drive.go_on(run.turn.wake(&agent, Words::new("sure?").unwrap()));
+    let last = drive.go_on(again.turn.wake(&agent, Words::new("say it").unwrap()));
+    story.push_str(
+        r#"
+        user: sure?
+        assistant: Still 5.
+        user: say it
+        assistant: hand_over#tu_3{"answer":"It is 5."}
+        user: tu_3=noted
+        assistant: It is 5."#,
+    );
+    last.assert(&story, TurnEnd::Answered);
+    assert_eq!((last.turn.replies(), last.turn.flaw(&agent)), (3, None));
+}
+
+/// A call too many or too few hands the step back here too.
+#[test]
+fn a_turn_is_not_concluded_by_halves() {
+    let agent = clerk().build().unwrap();
+    let Ok(TurnStep::CallModel(asked)) = TurnStep::start(&agent, "do") else {
+        panic!("the model comes first")
+    };
+    let reply = calls([("tu_1", "hand_over", "{}")]);
+    let TurnStep::Reserved(above) = asked.resume(&agent, Ok(reply)) else { panic!("a reserved call") };
+    let misuse = above.clone().conclude(vec![], Words::new("Done.").unwrap()).unwrap_err();
+    assert_eq!((misuse.expected, misuse.found, *misuse.step), (1, 0, above));
+}
+
+/// A tool that is not always offered is in the requests that are made with it, in its place by name, and in no other; its
+/// name is reserved either way.
+#[test]
+fn a_tool_is_offered_where_the_layer_above_says_so() {
+    let agent = clerk().reserve_unoffered(reserved("finish")).build().unwrap();
+    let Ok(TurnStep::CallModel(asked)) = TurnStep::start(&agent, "do") else {
+        panic!("the model comes first")
+    };
+    let told = |request: &ModelRequest<'_>| -> Vec<String> {
+        request.tools.iter().map(|tool| tool.name.to_string()).collect()
+    };
+    let usual = ["add", "blob", "boom", "hand_over", "tick"];
+    assert_eq!(told(&asked.request(&agent)), usual);
+    assert_eq!(told(&asked.request_offering(&agent, &["hand_over", "gone"])), usual);
+    assert!(
+        matches!(asked.request(&agent).tools, std::borrow::Cow::Borrowed(_)),
+        "the usual request borrows"
+    );
+    let offering = asked.request_offering(&agent, &["finish"]);
+    assert_eq!(told(&offering), ["add", "blob", "boom", "finish", "hand_over", "tick"]);
+    assert_eq!(ModelRequest { tools: offering.tools.clone(), ..asked.request(&agent) }, offering);
+    let reply = calls([("tu_1", "finish", "{}")]);
+    assert!(matches!(asked.resume(&agent, Ok(reply)), TurnStep::Reserved(_)));
 }
 
 #[test]

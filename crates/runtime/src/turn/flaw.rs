@@ -65,7 +65,9 @@ impl Progress {
         let counts = self.steps <= self.replies
             && self.replies <= MOST_COUNTED
             && self.steps <= agent.limits().max_steps
-            && u32::try_from(spoken).is_ok_and(|spoken| spoken <= self.replies);
+            // Who puts an answer into the model's mouth took it from a reply.
+            && u32::from(self.concluded) <= self.replies
+            && u32::try_from(spoken).is_ok_and(|spoken| spoken <= self.replies + u32::from(self.concluded));
         (!counts).then_some("the turn's counts do not add up")
     }
 }
