@@ -111,7 +111,7 @@ pub(crate) fn is_asked_for(
         ..record(run, place, to.as_str().into(), call.id().into(), hop.at)
     };
     written == to.as_str()
-        && fit(relay, way, run, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package)
+        && fit(relay, (to, way), run, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package)
         && *hop == record
         && capped(relay, run, to).is_ok()
         && new_pair(relay, run, to).is_ok()
@@ -144,6 +144,7 @@ fn record(run: &Run, place: usize, to: Box<str>, call_id: Box<str>, at: Millis) 
         history_bytes: 0,
         outcome: HopOutcome::Taken { number: run.trail.count().saturating_add(1) },
         end: None,
+        account: None,
     }
 }
 
@@ -228,7 +229,7 @@ fn judge(
         return Err(Refusal::NoRoute { from: from.clone(), to: to.clone(), legal });
     };
     let fitted = match package {
-        Ok(package) => fit(relay, way, run, package),
+        Ok(package) => fit(relay, (to, way), run, package),
         Err(errors) => Err(Refusal::InvalidPackage { errors: errors.clone() }),
     };
     match fitted {
@@ -339,11 +340,12 @@ const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
 /// writes comes first and what code changes after it, so that the policy is asked of what crosses.
 fn fit(
     relay: &Relay,
-    way: &Way,
+    (to, way): (&AgentName, &Way),
     run: &Run,
     package: &HandoffPackage,
 ) -> Result<Option<HandoffPackage>, Refusal> {
     let carried = carry(relay, run, package);
+    let carried = carry_back(run, to, carried.as_ref().unwrap_or(package)).or(carried);
     let package = carried.as_ref().unwrap_or(package);
     let changed = changed(relay, Some(&way.route), package)?;
     let mut errors = way.route.policy.check(changed.as_ref().unwrap_or(package));
@@ -388,6 +390,19 @@ fn carry(relay: &Relay, run: &Run, package: &HandoffPackage) -> Option<HandoffPa
     lacking.fold(None, |with: Option<HandoffPackage>, constraint| {
         let with = with.unwrap_or_else(|| package.clone());
         Some(if with.constraints().contains(constraint) { with } else { with.constraint(constraint.clone()) })
+    })
+}
+
+/// The package with the open items of the agent that it gives the turn back to, those left out that are said to be done:
+/// that agent's own work ends as handed on, and goes on with this package.
+fn carry_back(run: &Run, to: &AgentName, package: &HandoffPackage) -> Option<HandoffPackage> {
+    let held = if run.awaits(to) { run.trail.held(to) } else { None };
+    let is_in = |texts: &[Box<str>], item: &str| texts.iter().any(|text| text.trim() == item);
+    let lacking = held.map(Hop::left).unwrap_or_default().into_iter();
+    let lacking =
+        lacking.filter(|item| !is_in(package.open_items(), item) && !is_in(package.completed_steps(), item));
+    lacking.fold(None, |with: Option<HandoffPackage>, item| {
+        Some(with.unwrap_or_else(|| package.clone()).open_item(item))
     })
 }
 

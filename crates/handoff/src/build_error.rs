@@ -11,7 +11,8 @@ pub enum BuildError {
     /// An agent is not well formed.
     #[error(transparent)]
     Agent(DefinitionError),
-    /// An agent has a tool, or a delegate, under a name that is kept: that of the handoff, or that of asking a person.
+    /// An agent has a tool, or a delegate, under a name that is kept: that of the handoff, of asking a person, or of
+    /// completing what was handed over.
     #[error("{agent} has a tool of its own named {tool:?}, a name that is kept")]
     ReservedTool {
         /// The agent.

@@ -8,10 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::own_guard::{Judged, Objection, OwnGuard};
-use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST};
+use crate::pseudo_tool;
 use crate::refusal::first;
 use crate::transform::{self, Broken};
-use crate::{ASK_HUMAN, BuildError, HandoffPackage, PackageError, PackagePolicy, Relay, Trail};
+use crate::{BuildError, HandoffPackage, PackageError, PackagePolicy, Relay, Trail};
 
 /// Model calls that a delegate may make for one question when nothing else is said.
 pub const DELEGATE_MODEL_CALLS: u32 = 4;
@@ -230,7 +230,7 @@ pub(crate) fn deputies(
             let (asker, tool) = told();
             errors.push(BuildError::DelegateOfNobody { asker, tool });
         }
-        if [HANDOFF_TO_SPECIALIST, ASK_HUMAN].contains(&delegate.tool.as_str()) {
+        if pseudo_tool::KEPT.contains(&delegate.tool.as_str()) {
             let (agent, tool) = told();
             errors.push(BuildError::ReservedTool { agent, tool });
         }

@@ -66,6 +66,7 @@ pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 
 mod arbiter;
 mod build_error;
+mod completion;
 mod delegate;
 mod edges;
 mod failure;
@@ -92,8 +93,10 @@ pub mod step;
 mod tests;
 mod trail;
 mod transform;
+mod work;
 
 pub use build_error::{BuildError, BuildErrors};
+pub use completion::{COMPLETE_HANDOFF, Completion, CompletionRefusal};
 pub use delegate::{DELEGATE_MODEL_CALLS, DEPTH, Delegate, DelegateRefusal};
 pub use edges::Edge;
 pub use failure::{FailedBy, Failure};
@@ -114,7 +117,8 @@ pub use run::{Run, RunEnd};
 pub use step::{
     AskHuman, Branch, CallModel, CallTools, Delegation, Done, HandOff, Joint, Released, Step, Unfit,
 };
-pub use trail::{Closing, Hop, HopEnd, HopOutcome, Millis, Trail};
+pub use trail::{Account, Closing, Hop, HopEnd, HopOutcome, Millis, Trail};
 pub use transform::Transformed;
+pub use work::{Checked, Compliance, Conduct, Work};
 
 pub use sommelier_runtime::{Agent, AgentName};

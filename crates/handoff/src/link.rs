@@ -81,16 +81,18 @@ impl Link {
 pub enum DelegateStatus {
     /// It answered.
     Done,
-    /// It was stopped by a limit or called off, and had said something until then.
+    /// It was stopped by a limit or called off, and had said something until then; or it answered, and nobody has said
+    /// that all open items are done which the one that answered had been handed.
     Partial,
     /// There is nothing from it.
     Failed,
 }
 
 impl DelegateStatus {
-    /// How far a turn came that ended like this.
-    pub(crate) fn of(end: &RunEnd, turn: Option<&Turn>) -> Self {
+    /// How far a turn came that ended like this; `is_open` when items that it was handed are left.
+    pub(crate) fn of(end: &RunEnd, turn: Option<&Turn>, is_open: bool) -> Self {
         match end {
+            RunEnd::Answered if is_open => Self::Partial,
             RunEnd::Answered => Self::Done,
             RunEnd::Unresolved
             | RunEnd::TurnLimit { .. }
@@ -125,6 +127,9 @@ impl DelegateStatus {
     }
 }
 
+/// Why an answer is not all that was wanted, in a word.
+pub(crate) const ITEMS_OPEN: &str = "items_open";
+
 /// What the agent that asked is told: all that comes back from a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -133,7 +138,8 @@ pub struct DelegateResult {
     pub status: DelegateStatus,
     /// What it says; `None` when there is nothing.
     pub finding: Option<Box<str>>,
-    /// Why it is not done; `None` when it is.
+    /// Why it is not done; `None` when it is. Where the turn comes back with open items, these stand here; of those in a
+    /// branch only their number does, since what its agents handed each other is their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Box<str>>,
     /// Model calls of the branch, those of its own delegates included.
@@ -148,13 +154,13 @@ impl DelegateResult {
     /// What a branch in `relay` comes to that ended like this; the asker's results may have `most` bytes.
     pub(crate) fn of(done: &Done, relay: &Relay, most: usize) -> Self {
         let steps_used = done.run().cost().model_calls;
-        let result = Self::of_end(done.end(), done.turn(), steps_used);
+        let result = Self::of_end(done.end(), done.turn(), done.run().left_open(), steps_used);
         Self { effects: effects(done.run(), relay), ..result }.within(most)
     }
 
-    /// What a turn comes to that ended like this, after so many model calls.
-    pub(crate) fn of_end(end: &RunEnd, turn: Option<&Turn>, steps_used: u32) -> Self {
-        let status = DelegateStatus::of(end, turn);
+    /// What a turn comes to that ended like this with so many open items, after so many model calls.
+    pub(crate) fn of_end(end: &RunEnd, turn: Option<&Turn>, open: usize, steps_used: u32) -> Self {
+        let status = DelegateStatus::of(end, turn, open > 0);
         let finding = match status {
             DelegateStatus::Done => turn.and_then(Turn::answer),
             // What was said on the way is not the answer, and better than nothing.
@@ -162,7 +168,11 @@ impl DelegateResult {
             DelegateStatus::Failed => None,
         };
         let finding = finding.map(|words| law::shown(&words).into());
-        let reason = (status != DelegateStatus::Done).then(|| end.told().into());
+        let why = || match end {
+            RunEnd::Answered => format!("{ITEMS_OPEN}: {open}"),
+            end => end.told(),
+        };
+        let reason = (status != DelegateStatus::Done).then(|| why().into());
         Self { status, finding, reason, steps_used, effects: Vec::new() }
     }
 

@@ -54,17 +54,26 @@ impl OwnGuard {
     /// Asks the guard. One that fails, or breaks down, has allowed nothing: it objects with what went wrong.
     pub(crate) fn judge(&self, package: &HandoffPackage, trail: &Trail) -> Result<(), Objection> {
         let guard = self.name.to_string();
-        match catch_unwind(AssertUnwindSafe(|| (self.check)(package, trail))) {
-            Ok(Ok(Verdict::Allow)) => Ok(()),
-            Ok(Ok(Verdict::Refuse { reason })) => Err(Objection::Refused { guard, reason }),
-            Ok(Err(error)) => Err(Objection::Failed { guard, causes: causes(&*error) }),
-            Err(_) => Err(Objection::Failed { guard, causes: vec!["it panicked".to_owned()] }),
+        match asked(|| (self.check)(package, trail)) {
+            Ok(Verdict::Allow) => Ok(()),
+            Ok(Verdict::Refuse { reason }) => Err(Objection::Refused { guard, reason }),
+            Err(causes) => Err(Objection::Failed { guard, causes }),
         }
     }
 }
 
+/// Asks code of the user's own; why it gave no answer, when it failed or broke down.
+pub(crate) fn asked<T>(
+    ask: impl FnOnce() -> Result<T, Box<dyn Error + Send + Sync>>,
+) -> Result<T, Vec<String>> {
+    match catch_unwind(AssertUnwindSafe(ask)) {
+        Ok(answer) => answer.map_err(|error| causes(&*error)),
+        Err(_) => Err(vec!["it panicked".to_owned()]),
+    }
+}
+
 /// What an error says, and each error behind it.
-pub(crate) fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
+fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
     std::iter::successors(Some(error), |error| (*error).source()).map(ToString::to_string).take(16).collect()
 }
 

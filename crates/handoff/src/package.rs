@@ -5,6 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use sommelier_protocol::{RawJson, json_string_len};
 use sommelier_runtime::AgentName;
 
+use crate::completion::Report;
 use crate::json::list_len;
 use crate::question::Wording;
 use crate::{Fields, Json, PackageError, PackagePolicy, Section, history, law};
@@ -198,6 +199,22 @@ impl HandoffPackage {
             legal: "question, choices".to_owned(),
         }));
         if errors.is_empty() { Ok(Wording { question, choices }) } else { Err(errors) }
+    }
+
+    /// What a receiver says of its open items, from members which have been read under the law.
+    pub(crate) fn report(mut fields: Fields) -> Result<Report, Vec<PackageError>> {
+        let mut errors = Vec::new();
+        let done = strings(&mut fields, "done", &mut errors);
+        let open = strings(&mut fields, "open", &mut errors);
+        let answer = text(&mut fields, "answer", &mut errors);
+        if errors.is_empty() && law::is_blank(&answer) {
+            errors.push(PackageError::Blank { field: "answer".to_owned() });
+        }
+        errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
+            field: law::shortened(field),
+            legal: "done, open, answer".to_owned(),
+        }));
+        if errors.is_empty() { Ok(Report { done, open, answer }) } else { Err(errors) }
     }
 
     /// The task.

@@ -2,13 +2,17 @@
 
 use sommelier_protocol::{RawJson, ToolDefinition, ToolName, ToolUse};
 
+use crate::completion::{COMPLETE_HANDOFF, Report};
 use crate::law::{self, Arguments};
-use crate::question::Wording;
-use crate::{Field, HandoffPackage, Json, PackageError, PackagePolicy};
+use crate::question::{ASK_HUMAN, Wording};
+use crate::{Field, Fields, HandoffPackage, Json, PackageError, PackagePolicy};
 
 /// The name of the pseudo-tool: the model calls it like any tool, and the relay takes the call as the wish
 /// to hand over the turn.
 pub const HANDOFF_TO_SPECIALIST: &str = "handoff_to_specialist";
+
+/// The names of tools that are kept: no agent has a tool of its own, or a delegate, under one of them.
+pub(crate) const KEPT: [&str; 3] = [HANDOFF_TO_SPECIALIST, ASK_HUMAN, COMPLETE_HANDOFF];
 
 /// A legal receiver, as the sender's model is told of it.
 #[derive(Clone, Copy, Debug)]
@@ -107,16 +111,7 @@ pub(crate) fn question(
 
 /// Reads the question of a call. `most` are the bytes of arguments that a call of the asker may bring.
 pub(crate) fn read_question(call: &ToolUse, most: usize) -> Result<HandoffPackage, Vec<PackageError>> {
-    is_kept(call, most).map_err(|error| vec![error])?;
-    let input = call.input().get();
-    match law::read(input).map_err(|error| vec![error])? {
-        Json::Object(fields) => HandoffPackage::from_question(fields)?.within_law(input.len()),
-        other => Err(vec![PackageError::WrongType {
-            path: "arguments".to_owned(),
-            expected: "an object".to_owned(),
-            found: other.kind().to_owned(),
-        }]),
-    }
+    HandoffPackage::from_question(members(call, most)?)?.within_law(call.input().get().len())
 }
 
 /// The tool by which an agent asks a person.
@@ -130,9 +125,29 @@ pub(crate) fn ask_human(name: ToolName) -> ToolDefinition {
 
 /// Reads a question to a person, and the answers to choose from.
 pub(crate) fn read_words(call: &ToolUse, most: usize) -> Result<Wording, Vec<PackageError>> {
+    HandoffPackage::wording(members(call, most)?)
+}
+
+/// The tool by which a receiver ends its work on open items. It is the same for each package, which has the items.
+pub(crate) fn complete_handoff(name: ToolName) -> ToolDefinition {
+    let description = "Ends your work on the package that you were handed, with your answer. Each of its `open_items` stands, to the \
+                       letter, in `done` or in `open`, whichever is true. What you found to be done besides may stand in `open` too. \
+                       An answer without this call leaves all of them open. Not beside a handoff.";
+    let schema = r#"{"type":"object","properties":{"done":{"type":"array","items":{"type":"string"},"description":"The open items that are done."},"open":{"type":"array","items":{"type":"string"},"description":"Those that are not, and what was found to be open on the way."},"answer":{"type":"string","description":"Your answer, complete in itself."}},"required":["done","open","answer"],"additionalProperties":false}"#;
+    let schema = RawJson::parse(schema).unwrap_or_else(|_| RawJson::empty_object());
+    ToolDefinition::new(name, description, schema)
+}
+
+/// Reads what a receiver says of its open items. One of the two lists may be left out.
+pub(crate) fn read_report(call: &ToolUse, most: usize) -> Result<Report, Vec<PackageError>> {
+    HandoffPackage::report(members(call, most)?)
+}
+
+/// The members of a call's arguments, read under the law.
+fn members(call: &ToolUse, most: usize) -> Result<Fields, Vec<PackageError>> {
     is_kept(call, most).map_err(|error| vec![error])?;
     match law::read(call.input().get()).map_err(|error| vec![error])? {
-        Json::Object(fields) => HandoffPackage::wording(fields),
+        Json::Object(fields) => Ok(fields),
         other => Err(vec![PackageError::WrongType {
             path: "arguments".to_owned(),
             expected: "an object".to_owned(),

@@ -434,6 +434,11 @@ pub(crate) fn list(items: &[impl Display]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// Texts of a model, each in quotes.
+pub(crate) fn quoted(texts: &[impl AsRef<str>]) -> String {
+    list(&texts.iter().map(|text| format!("{:?}", text.as_ref())).collect::<Vec<_>>())
+}
+
 fn path(chain: &[AgentName]) -> String {
     chain.iter().map(AgentName::as_str).collect::<Vec<_>>().join(" → ")
 }

@@ -12,9 +12,10 @@ use crate::planted::{self, Bug};
 use crate::pseudo_tool::{self, HANDOFF_TO_SPECIALIST, Receiver};
 use crate::refusal::list;
 use crate::transform::Transform;
+use crate::work::{About, Checked, ConstraintCheck, Work};
 use crate::{
-    ASK_HUMAN, BuildError, BuildErrors, DEPTH, Delegate, Guards, HandoffPackage, PackagePolicy, Route,
-    Routes, Run, Step, Trail, Transformed, law, step,
+    ASK_HUMAN, BuildError, BuildErrors, COMPLETE_HANDOFF, DEPTH, Delegate, Guards, HandoffPackage,
+    PackagePolicy, Route, Routes, Run, Step, Trail, Transformed, law, step,
 };
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
@@ -46,6 +47,7 @@ pub struct Relay {
     constraints: Vec<Box<str>>,
     guards_of: BTreeMap<AgentName, Vec<OwnGuard>>,
     transforms: Vec<Transform>,
+    checks: Vec<ConstraintCheck>,
     depth: u32,
     entry: AgentName,
     entry_policy: EntryPolicy,
@@ -217,6 +219,10 @@ impl Relay {
         &self.transforms
     }
 
+    pub(crate) fn constraint_checks(&self) -> &[ConstraintCheck] {
+        &self.checks
+    }
+
     pub(crate) fn deputies(&self, asker: &AgentName) -> &[Deputy] {
         self.deputies.get(asker).map_or(&[], Vec::as_slice)
     }
@@ -291,6 +297,7 @@ pub struct RelayBuilder {
     constraints: Vec<Box<str>>,
     guards_of: Vec<(String, OwnGuard)>,
     transforms: Vec<Transform>,
+    checks: Vec<ConstraintCheck>,
 }
 
 impl Default for RelayBuilder {
@@ -309,6 +316,7 @@ impl Default for RelayBuilder {
             constraints: Vec::new(),
             guards_of: Vec::new(),
             transforms: Vec::new(),
+            checks: Vec::new(),
         }
     }
 }
@@ -425,6 +433,45 @@ impl RelayBuilder {
         self
     }
 
+    /// Checks in code whether this constraint is kept, whoever put it into a package. The check is a pure function of the
+    /// [work](crate::Work) and is asked when the work of a hop ends, however it does. What it says is on the hop
+    /// ([`Hop::compliance`](crate::Hop::compliance)) and is counted; it stops nobody. A check that fails or panics has said
+    /// nothing. Where several are for one constraint, all are asked.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Conduct, Relay};
+    ///
+    /// let relay = Relay::builder().constraint("no more than 200 characters").constraint_check(
+    ///     "no more than 200 characters",
+    ///     |work| {
+    ///         Ok(match work.answer().map_or(0, |answer| answer.chars().count()) {
+    ///             ..=200 => Conduct::Keep,
+    ///             found => Conduct::Break { reason: format!("the answer has {found}") },
+    ///         })
+    ///     },
+    /// );
+    /// # let _ = relay;
+    /// ```
+    pub fn constraint_check(
+        mut self,
+        constraint: impl Into<Box<str>>,
+        check: impl Fn(&Work<'_>) -> Checked + Send + Sync + 'static,
+    ) -> Self {
+        self.checks.push(ConstraintCheck::new(About::Text(constraint.into()), check));
+        self
+    }
+
+    /// As [`constraint_check`](Self::constraint_check), of every constraint that begins like this, as in
+    /// `budget_cents: 5000`: the check reads the rest from [`Work::constraint`](crate::Work::constraint).
+    pub fn constraint_check_of(
+        mut self,
+        beginning: impl Into<Box<str>>,
+        check: impl Fn(&Work<'_>) -> Checked + Send + Sync + 'static,
+    ) -> Self {
+        self.checks.push(ConstraintCheck::new(About::Beginning(beginning.into()), check));
+        self
+    }
+
     /// Lets an agent ask a person, by the reserved tool [`ask_human`](crate::ASK_HUMAN).
     pub fn may_ask_human(mut self, agent: impl Into<String>) -> Self {
         self.may_ask_human.push(agent.into());
@@ -477,10 +524,10 @@ impl RelayBuilder {
         for agent in &self.agents {
             let mine = deputies.get(agent.name()).into_iter().flatten();
             let agent = mine.fold(self.with_pseudo_tool(agent), |agent, one| agent.reserve(one.definition()));
-            let agent = self.with_ask_human(agent);
+            let agent = self.with_complete_handoff(self.with_ask_human(agent));
             match agent.build() {
                 Ok(definition) => {
-                    let kept = [HANDOFF_TO_SPECIALIST, ASK_HUMAN].into_iter();
+                    let kept = pseudo_tool::KEPT.into_iter();
                     errors.extend(kept.filter(|tool| definition.table().has(tool)).map(|tool| {
                         let (agent, tool) = (definition.name().to_string(), tool.to_owned());
                         BuildError::ReservedTool { agent, tool }
@@ -505,6 +552,7 @@ impl RelayBuilder {
                     constraints: self.constraints,
                     guards_of: by_receiver(self.guards_of),
                     transforms: self.transforms,
+                    checks: self.checks,
                     depth,
                     entry,
                     entry_policy: self.entry_policy,
@@ -587,6 +635,16 @@ impl RelayBuilder {
         }
     }
 
+    /// The agent with the tool by which it ends its work on open items, when a route leads to it.
+    fn with_complete_handoff(&self, agent: Agent) -> Agent {
+        match ToolName::new(COMPLETE_HANDOFF) {
+            Ok(name) if self.routes.iter().any(|route| route.to == agent.name()) => {
+                agent.reserve_unoffered(pseudo_tool::complete_handoff(name))
+            }
+            _ => agent,
+        }
+    }
+
     /// The agent with the pseudo-tool, when it has somebody to hand over to.
     fn with_pseudo_tool(&self, agent: &Agent) -> Agent {
         let mine = self.routes.iter().filter(|route| route.from == agent.name());
@@ -664,7 +722,7 @@ fn fingerprint(
             let table = agent.table();
             let gated: Vec<_> = table.names().filter(|tool| table.needs_approval(tool.as_str())).collect();
             let asked = (agent.system(), agent.model(), agent.max_tokens(), agent.definitions());
-            (agent.name(), asked, gated, limits)
+            (agent.name(), asked, agent.unoffered(), gated, limits)
         })
         .collect();
     let all = (
@@ -678,6 +736,7 @@ fn fingerprint(
         builder.on_failed_branch,
         &builder.constraints,
         (&builder.guards_of, &builder.transforms),
+        builder.checks.iter().map(ConstraintCheck::about).collect::<Vec<_>>(),
     );
     transcript::fingerprint(&serde_json::to_string(&all).unwrap_or_default())
 }

@@ -275,6 +275,11 @@ impl Run {
         self.extra().awaiting.iter().any(|waits| waits.agent == *agent)
     }
 
+    /// How many items are open that the agent was handed which has the turn.
+    pub(crate) fn left_open(&self) -> usize {
+        self.trail.newest_to(&self.active).map_or(0, |hop| hop.left().len())
+    }
+
     pub(crate) fn wake(&mut self, agent: &AgentName) -> Option<Turn> {
         let place = self.idle.iter().position(|(name, _)| name == agent)?;
         Some(self.idle.remove(place).1)

@@ -37,15 +37,19 @@ use crate::arbiter::{self, Ruling, Taken};
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{
-    Closing, DelegateStatus, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal, Refusal,
-    Relay, Run, RunEnd,
+    COMPLETE_HANDOFF, Closing, DelegateStatus, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis,
+    OnRefusal, Refusal, Relay, Run, RunEnd,
 };
 
+mod completing;
 mod delegation;
+mod ending;
 mod flaw;
 mod human;
 mod opening;
 mod returning;
+
+use ending::end_work;
 
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
 pub use human::AskHuman;
@@ -121,7 +125,9 @@ impl Step {
     /// is answered, so the conversation stays legal and may go on. A run that has ended is left as it is.
     pub fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> Done {
         let (mut run, turn) = match self {
-            Self::AskHuman(asking) => return asking.end(|_| RunEnd::Cancelled { reason: reason.into() }, at),
+            Self::AskHuman(asking) => {
+                return asking.end(relay, |_| RunEnd::Cancelled { reason: reason.into() }, at);
+            }
             Self::CallModel(step) => (step.run, step.inner.set_down()),
             Self::CallTools(step) => {
                 (step.run, step.inner.abandon("called off; whether the call had an effect is not known"))
@@ -134,7 +140,7 @@ impl Step {
             Self::Done(done) => return done,
         };
         run.set_down(turn);
-        Done::of(run, RunEnd::Cancelled { reason: reason.into() }, at)
+        Done::of(relay, run, RunEnd::Cancelled { reason: reason.into() }, at)
     }
 
     /// Hears the user, at any moment. A run that has ended goes on. Any other keeps the words until its next model call:
@@ -180,8 +186,8 @@ impl Step {
 fn finish(relay: &Relay, mut run: Box<Run>, end: RunEnd, at: Millis) -> Step {
     let is_over = matches!(end, RunEnd::Failed { .. } | RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. });
     match if is_over { None } else { run.next_words() } {
-        Some(words) => heard(relay, *Done::of(run, end, at).run, words),
-        None => Step::Done(Done::of(run, end, at)),
+        Some(words) => heard(relay, *Done::of(relay, run, end, at).run, words),
+        None => Step::Done(Done::of(relay, run, end, at)),
     }
 }
 
@@ -249,7 +255,10 @@ fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Ste
 
 fn end_of(relay: &Relay, run: &Run, turn: &Turn) -> RunEnd {
     match turn.end() {
-        TurnEnd::Answered if names_a_receiver(relay, &run.active, turn) => RunEnd::Unresolved,
+        // Who has said of each item what became of it does not think that it hands over.
+        TurnEnd::Answered if names_a_receiver(relay, &run.active, turn) && !completing::concluded(turn) => {
+            RunEnd::Unresolved
+        }
         TurnEnd::Answered | TurnEnd::Closed => RunEnd::Answered,
         TurnEnd::StepLimit { max_steps } => RunEnd::TurnLimit { max_steps: *max_steps },
         TurnEnd::NoProgress { why } => RunEnd::NoProgress { why: *why },
@@ -274,7 +283,7 @@ fn names_a_receiver(relay: &Relay, from: &AgentName, turn: &Turn) -> bool {
 }
 
 /// The agent's own tools have run, and calls of reserved ones are left: questions to a person first, then delegates, then
-/// one handoff. It may be looked at again when something that it waited for is there.
+/// the end of the work, or one handoff. It may be looked at again when something that it waited for is there.
 fn reserved(relay: &Relay, run: Box<Run>, inner: Reserved, at: Millis) -> Step {
     match human::ask(relay, run, inner, at) {
         Ok((run, inner)) => opening::open(relay, run, inner, at),
@@ -282,8 +291,12 @@ fn reserved(relay: &Relay, run: Box<Run>, inner: Reserved, at: Millis) -> Step {
     }
 }
 
-/// A reply asks for a handoff, or for several.
-fn arbitrate(relay: &Relay, mut run: Box<Run>, inner: Reserved, at: Millis) -> Step {
+/// A reply ends the work that was handed over, or asks for a handoff or for several.
+fn arbitrate(relay: &Relay, run: Box<Run>, inner: Reserved, at: Millis) -> Step {
+    let (mut run, inner) = match completing::complete(relay, run, inner, at) {
+        Ok(left) => left,
+        Err(concluded) => return *concluded,
+    };
     if run.trail.ends_refused() {
         run.trail.forget_refusals_of(&run.reply_id());
     }
@@ -365,6 +378,9 @@ impl CallModel {
     /// The request to send. It borrows the conversation and the definition.
     pub fn request<'a>(&'a self, relay: &'a Relay) -> ModelRequest<'a> {
         match self.agent(relay) {
+            Some(agent) if completing::is_offered(agent, &self.run) => {
+                self.inner.request_offering(agent, &[COMPLETE_HANDOFF])
+            }
             Some(agent) => self.inner.request(agent),
             None => ModelRequest::new("", 0, &[]),
         }
@@ -555,7 +571,10 @@ impl HandOff {
                 Ok(turn) => run.set_down(turn),
                 Err(misuse) => return unanswered(run, *misuse.step),
             }
-            run.trail.close(&hop.from, Closing::HandedOn, at);
+            end_work(relay, &mut run, &hop.from, Closing::HandedOn, at);
+        }
+        if run.awaits(&to) {
+            end_work(relay, &mut run, &to, Closing::HandedOn, at);
         }
         run.trail.record(hop);
         run.bind(&package);
@@ -612,7 +631,7 @@ impl Done {
 
     /// How far the run came, as whoever asked it as a delegate is told.
     pub fn status(&self) -> DelegateStatus {
-        DelegateStatus::of(&self.end, self.turn())
+        DelegateStatus::of(&self.end, self.turn(), self.run.left_open() > 0)
     }
 
     /// The turn of the agent that has it.

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use sommelier_runtime::AgentName;
 
+use crate::completion::items;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{HandoffPackage, Refusal};
+use crate::{Completion, Compliance, HandoffPackage, Refusal};
 
 /// A moment, in milliseconds since 1970-01-01 UTC. The core reads no clock: times come in with the answers
 /// of a driver.
@@ -36,6 +37,54 @@ pub struct Hop {
     /// What became of the work that was handed over; `None` while the receiver has it, and for a hop that was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<HopEnd>,
+    /// What is known of the work beside its end: see [`completion`](Self::completion) and
+    /// [`compliance`](Self::compliance).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Box<Account>>,
+}
+
+/// What is known of work beside how it ended: what most hops do without, so that they stay small in memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Account {
+    /// What the receiver has said of the open items of its package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Completion>,
+    /// One for each constraint of the package, when a check is there for any of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compliance: Vec<Compliance>,
+}
+
+impl Hop {
+    /// What the receiver has said of the open items; `None` when it has not, or there were none.
+    pub fn completion(&self) -> Option<&Completion> {
+        self.account.as_ref()?.completion.as_ref()
+    }
+
+    /// The open items that nobody has said to be done, with those that were found on the way. Where the work was handed
+    /// on there are none: what is open then stands in the next package.
+    pub fn unfinished(&self) -> Vec<&str> {
+        match self.end {
+            Some(HopEnd { how: Closing::HandedOn, .. }) => Vec::new(),
+            _ if !self.outcome.is_taken() => Vec::new(),
+            _ => self.left(),
+        }
+    }
+
+    /// As [`unfinished`](Self::unfinished), handed on or not.
+    pub(crate) fn left(&self) -> Vec<&str> {
+        match (self.completion(), &self.package) {
+            (Some(completion), _) => completion.open.iter().map(|item| &**item).collect(),
+            (None, Some(package)) => items(package),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// How work has ended that looks as if it had ended like this: what still has open items is not done, whoever
+    /// answered.
+    pub(crate) fn closing(&self, how: Closing) -> Closing {
+        if how == Closing::Done && !self.left().is_empty() { Closing::Partial } else { how }
+    }
 }
 
 /// What became of work that was handed over.
@@ -52,9 +101,10 @@ pub struct HopEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Closing {
-    /// The receiver answered.
+    /// The receiver answered, and of the open items that it was handed it has said that all are done.
     Done,
-    /// The receiver was stopped and had said something until then, or it said itself that not all was done.
+    /// The receiver was stopped and had said something until then; or it answered, and nobody has said that all of its
+    /// open items are done.
     Partial,
     /// There is nothing from the receiver.
     Failed,
@@ -139,6 +189,27 @@ impl Trail {
         self.taken().filter(|hop| hop.end.is_none())
     }
 
+    /// The open items that nobody has said to be done, each with its hop. While a run goes on some of them are in the
+    /// works; in one that is over nobody sees to them. What was handed on stands with the hop that it was handed on by.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&Hop, &str)> {
+        self.taken().flat_map(|hop| hop.unfinished().into_iter().map(move |item| (hop, item)))
+    }
+
+    /// The newest hop to `agent`.
+    pub(crate) fn newest_to(&self, agent: &AgentName) -> Option<&Hop> {
+        self.hops.iter().rev().find(|hop| hop.outcome.is_taken() && *hop.to == *agent.as_str())
+    }
+
+    /// The newest hop to `agent`, while nobody has ended the work.
+    pub(crate) fn held(&self, agent: &AgentName) -> Option<&Hop> {
+        self.newest_to(agent).filter(|hop| hop.end.is_none())
+    }
+
+    fn held_mut(&mut self, agent: &AgentName) -> Option<&mut Hop> {
+        let is_theirs = |hop: &&mut Hop| hop.outcome.is_taken() && *hop.to == *agent.as_str();
+        self.hops.iter_mut().rev().find(is_theirs).filter(|hop| hop.end.is_none())
+    }
+
     /// How many handoffs were taken in the conversation.
     pub fn count(&self) -> u32 {
         self.taken
@@ -171,11 +242,20 @@ impl Trail {
         self.hops.push(hop);
     }
 
-    /// Ends the work that `active` got by its newest hop, if that is open.
-    pub(crate) fn close(&mut self, active: &AgentName, how: Closing, at: Millis) {
-        let is_theirs = |hop: &&mut Hop| hop.outcome.is_taken() && *hop.to == *active.as_str();
-        if let Some(hop) = self.hops.iter_mut().rev().find(is_theirs).filter(|hop| hop.end.is_none()) {
+    /// Ends the work that `agent` got by its newest hop, if that is open.
+    pub(crate) fn close(&mut self, agent: &AgentName, how: Closing, at: Millis, compliance: Vec<Compliance>) {
+        if let Some(hop) = self.held_mut(agent) {
             hop.end = Some(HopEnd { how, at });
+            if !compliance.is_empty() {
+                hop.account.get_or_insert_default().compliance = compliance;
+            }
+        }
+    }
+
+    /// Notes what `agent` has said of the items of its newest hop.
+    pub(crate) fn complete(&mut self, agent: &AgentName, completion: Completion) {
+        if let Some(hop) = self.held_mut(agent) {
+            hop.account.get_or_insert_default().completion = Some(completion);
         }
     }
 

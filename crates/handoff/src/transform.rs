@@ -3,11 +3,10 @@
 use serde::{Serialize, Serializer};
 use std::error::Error;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::HandoffPackage;
-use crate::own_guard::causes;
+use crate::own_guard::asked;
 
 /// What came of changing a package: the package that crosses, or why there is none.
 pub type Transformed = Result<HandoffPackage, Box<dyn Error + Send + Sync>>;
@@ -42,12 +41,9 @@ impl Transform {
     /// The package as it is after the change. It is read as if a model had written it: the law binds code too.
     fn apply(&self, package: HandoffPackage) -> Result<HandoffPackage, Broken> {
         let broken = |causes| Broken { transform: self.name.to_string(), causes };
-        match catch_unwind(AssertUnwindSafe(|| (self.change)(package))) {
-            Ok(Ok(package)) => HandoffPackage::read(&package.to_json())
-                .map_err(|errors| broken(errors.iter().map(ToString::to_string).collect())),
-            Ok(Err(error)) => Err(broken(causes(&*error))),
-            Err(_) => Err(broken(vec!["it panicked".to_owned()])),
-        }
+        let changed = asked(|| (self.change)(package)).map_err(broken)?;
+        HandoffPackage::read(&changed.to_json())
+            .map_err(|errors| broken(errors.iter().map(ToString::to_string).collect()))
     }
 }
 

@@ -566,6 +566,7 @@ fn a_hop_is_recorded_with_its_sizes_and_its_moment() {
     let package = harness::read(r#"{"task":"Tell the fee.","context":{}}"#);
     let expected = sommelier_handoff::Hop {
         end: Some(sommelier_handoff::HopEnd { how: sommelier_handoff::Closing::Done, at: 1003 }),
+        account: None,
         id: "conv/1/1/0".into(),
         from: name("booking_agent"),
         to: "policy_agent".into(),

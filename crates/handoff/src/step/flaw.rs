@@ -9,15 +9,18 @@ use sommelier_runtime::turn::{MOST_COUNTED, Reserved, ToolCalls};
 use sommelier_runtime::{AgentName, Definition};
 use std::collections::BTreeSet;
 
+use super::completing;
 use super::delegation::Branch;
 use super::human::{self, Held};
 use super::{AskHuman, Delegation, Done, Step, end_of};
 use crate::arbiter;
+use crate::completion;
 use crate::delegate::Deputy;
 use crate::run::Awaiting;
 use crate::{
-    ASK_HUMAN, Asks, Decision, DelegateResult, EntryPolicy, Guard, HandoffPackage, HopOutcome, Link,
-    LinkOutcome, Question, Relay, Run, RunEnd,
+    ASK_HUMAN, Asks, COMPLETE_HANDOFF, Closing, Completion, Compliance, Decision, DelegateResult,
+    EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Link, LinkOutcome, Question, Relay, Run, RunEnd,
+    work,
 };
 
 /// What is wrong where a person's answer has no question of its own.
@@ -119,6 +122,9 @@ impl Step {
 fn is_settled(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
     let Some(agent) = relay.agent(run.active.as_str()) else { return false };
     inner.settled(agent).all(|(place, call, output)| {
+        if call.name() == COMPLETE_HANDOFF {
+            return completing::settled(inner).as_ref() == Some(output);
+        }
         if call.name() == ASK_HUMAN {
             return human::settled(run, place, call, agent.limits().input_bytes).as_ref() == Some(output);
         }
@@ -293,6 +299,42 @@ impl Awaiting {
     }
 }
 
+impl Hop {
+    /// What is wrong with what a hop says of its work.
+    fn flaw(&self, relay: &Relay) -> Option<&'static str> {
+        let how = self.end.map(|end| end.how);
+        let items = self.package.as_ref().map(completion::items).unwrap_or_default();
+        let is_completed = match self.completion() {
+            // It accounts for each item, and ends the work in the moment in which it is written down.
+            Some(said) => {
+                let is_sound = Completion::of(&items, &said.done, &said.open).as_ref() == Ok(said);
+                let ended = if said.open.is_empty() { Closing::Done } else { Closing::Partial };
+                is_sound && !items.is_empty() && self.outcome.is_taken() && how == Some(ended)
+            }
+            None => how != Some(Closing::Done) || items.is_empty(),
+        };
+        if !is_completed {
+            return Some("how a hop ended is not what was said of its open items");
+        }
+        (!self.is_checked(relay)).then_some("the checks of a hop are not those of its constraints")
+    }
+
+    /// Whether there is a word for each constraint that has a check, once the work has ended, and for no other.
+    fn is_checked(&self, relay: &Relay) -> bool {
+        let checks = relay.constraint_checks();
+        let written = self.account.as_ref().map_or(&[][..], |account| &account.compliance);
+        let is_due = self.package.as_ref().is_some_and(|package| work::are_for(checks, package));
+        if !is_due || self.end.is_none() {
+            return written.is_empty();
+        }
+        let constraints = self.package.as_ref().map_or(0, |package| package.constraints().len());
+        constraints == written.len()
+            && self.compliance().all(|(constraint, found)| {
+                work::has_check(checks, constraint) == (*found != Compliance::Unchecked)
+            })
+    }
+}
+
 /// Who has the turn, as the hops tell: the last one, and below it those that wait for theirs to come back. Empty when
 /// that cannot be told.
 #[derive(Default)]
@@ -378,7 +420,8 @@ impl Run {
         if !self.constraints().iter().map(|constraint| &**constraint).eq(bound) {
             return Some("the constraints are not those that were handed over".to_owned());
         }
-        self.flaw_of_chain(relay, &names)
+        let flaw = self.trail.hops().iter().find_map(|hop| hop.flaw(relay));
+        flaw.or_else(|| self.flaw_of_chain(relay, &names))
             .or_else(|| self.flaw_of_decisions(relay))
             .map(str::to_owned)
             .or_else(|| self.flaw_of_links(relay))

@@ -82,7 +82,7 @@ impl AskHuman {
         let takes_over = matches!(answer, Answer::TakeOver { .. });
         self.run.extra_mut().decisions.push(Decision { question, answer, at });
         if takes_over {
-            return Step::Done(self.end(|run| RunEnd::TakenOver { by: run.taken_over_by() }, at));
+            return Step::Done(self.end(relay, |run| RunEnd::TakenOver { by: run.taken_over_by() }, at));
         }
         if !self.questions.is_empty() {
             return Step::AskHuman(self);
@@ -94,7 +94,7 @@ impl AskHuman {
     }
 
     /// Ends the run here. Each open call is answered.
-    pub(super) fn end(self, end: impl FnOnce(&Run) -> RunEnd, at: Millis) -> Done {
+    pub(super) fn end(self, relay: &Relay, end: impl FnOnce(&Run) -> RunEnd, at: Millis) -> Done {
         let why = "a person decides; this was not done";
         let mut run = self.run;
         let turn = match self.held {
@@ -103,7 +103,7 @@ impl AskHuman {
         };
         run.set_down(turn);
         let end = end(&run);
-        Done::of(run, end, at)
+        Done::of(relay, run, end, at)
     }
 }
 

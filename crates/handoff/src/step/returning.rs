@@ -11,9 +11,12 @@ use serde::Serialize;
 use sommelier_runtime::turn::Reserved;
 use sommelier_runtime::{AgentName, ToolOutput, Turn};
 
-use super::{Done, Step, advance, end_of, lost, unanswered};
+use super::ending::end_work;
+use super::{Step, advance, end_of, lost, unanswered};
+use crate::link::ITEMS_OPEN;
+use crate::refusal::quoted;
 use crate::run::Awaiting;
-use crate::{Closing, DelegateResult, DelegateStatus, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
+use crate::{Closing, DelegateResult, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
 
 /// The sender waits with its call open. `hop` is the handoff that was taken.
 pub(super) fn wait(run: &mut Run, inner: Reserved, outputs: Vec<ToolOutput>, hop: &Hop) {
@@ -25,10 +28,15 @@ pub(super) fn wait(run: &mut Run, inner: Reserved, outputs: Vec<ToolOutput>, hop
 /// The receiver's turn has ended, and somebody waits for it.
 pub(super) fn give_back(relay: &Relay, mut run: Box<Run>, turn: Turn, at: Millis) -> Step {
     let end = end_of(relay, &run, &turn);
-    let result = DelegateResult::of_end(&end, Some(&turn), turn.steps());
     let active = run.active.clone();
-    run.trail.close(&active, result.status.closing(), at);
+    let left = run.trail.held(&active).map(Hop::left).unwrap_or_default();
+    let mut result = DelegateResult::of_end(&end, Some(&turn), left.len(), turn.steps());
+    if end == RunEnd::Answered && !left.is_empty() {
+        // They are the sender's own, so it is told which.
+        result.reason = Some(format!("{ITEMS_OPEN}: {}", quoted(&left)).into());
+    }
     run.set_down(turn);
+    end_work(relay, &mut run, &active, result.status.closing(), at);
     resume(relay, run, result.output(), at)
 }
 
@@ -42,7 +50,10 @@ pub(super) fn hand_back(
     at: Millis,
 ) -> Step {
     let from = run.active.clone();
-    while run.extra().awaiting.last().is_some_and(|waits| waits.agent != *to) {
+    while let Some(passed) =
+        run.extra().awaiting.last().map(|waits| waits.agent.clone()).filter(|agent| agent != to)
+    {
+        end_work(relay, &mut run, &passed, Closing::HandedOn, at);
         stop_waiting(&mut run, "the turn was handed back past this agent");
     }
     let told = HandedBack { status: "handed_back", from: &from, package };
@@ -83,25 +94,5 @@ fn stop_waiting(run: &mut Run, why: &str) {
 pub(super) fn stop_waiting_all(run: &mut Run, why: &str) {
     while !run.extra().awaiting.is_empty() {
         stop_waiting(run, why);
-    }
-}
-
-impl Done {
-    /// The end of a run: what was handed over ends with it, and nobody waits any more. A run that failed may be tried
-    /// again, so there both stay open.
-    pub(super) fn of(mut run: Box<Run>, end: RunEnd, at: Millis) -> Self {
-        let how = match &end {
-            RunEnd::Failed { .. } => return Self { run, end },
-            RunEnd::TakenOver { .. } => Closing::Escalated,
-            RunEnd::Cancelled { .. } => Closing::Cancelled,
-            end => DelegateStatus::of(end, run.idle(run.active.as_str())).closing(),
-        };
-        let waiting: Vec<AgentName> = run.extra().awaiting.iter().map(|waits| waits.agent.clone()).collect();
-        let active = run.active.clone();
-        for agent in waiting.iter().chain([&active]) {
-            run.trail.close(agent, how, at);
-        }
-        stop_waiting_all(&mut run, "the run ended before the turn came back");
-        Self { run, end }
     }
 }

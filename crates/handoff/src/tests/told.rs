@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sommelier_protocol::{Message, Role};
 use sommelier_runtime::{AgentName, Turn};
 
-use crate::{DelegateResult, DelegateStatus, Done, Guard, Run, RunEnd, Step};
+use crate::{DelegateResult, DelegateStatus, Done, Guard, Hop, Run, RunEnd, Step};
 
 /// What a call of the last reply is told.
 #[derive(Clone, Debug)]
@@ -71,7 +71,12 @@ pub(super) fn result_of(done: &Done, steps_used: u32) -> DelegateResult {
     let said = done.turn().unwrap().messages().iter().rev().filter(|message| message.role == Role::Assistant);
     let mut said = said.map(|reply| reply.texts().collect::<Vec<_>>().join("\n"));
     let mut newest = || said.find(|words| !words.trim().is_empty());
+    // No model of a scenario says what became of its open items, so an answer leaves all of them open.
+    let to_active = |hop: &&Hop| hop.outcome.is_taken() && *hop.to == *done.run().active().as_str();
+    let hop = done.run().trail().hops().iter().rfind(to_active);
+    let open = hop.and_then(|hop| hop.package.as_ref()).map_or(0, |package| package.open_items().len());
     let (status, finding) = match done.end() {
+        RunEnd::Answered if open > 0 => (DelegateStatus::Partial, newest()),
         RunEnd::Answered => (DelegateStatus::Done, newest()),
         RunEnd::Unresolved
         | RunEnd::TurnLimit { .. }
@@ -84,7 +89,11 @@ pub(super) fn result_of(done: &Done, steps_used: u32) -> DelegateResult {
         },
         _ => (DelegateStatus::Failed, None),
     };
-    let reason = (status != DelegateStatus::Done).then(|| done.end().told().into());
+    let told = match done.end() {
+        RunEnd::Answered => format!("items_open: {open}"),
+        end => end.told(),
+    };
+    let reason = (status != DelegateStatus::Done).then(|| told.into());
     DelegateResult { status, finding: finding.map(Into::into), reason, steps_used, effects: Vec::new() }
 }
 
