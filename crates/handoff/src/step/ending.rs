@@ -24,8 +24,8 @@ pub(super) fn end_work(relay: &Relay, run: &mut Run, agent: &AgentName, how: Clo
 fn check(relay: &Relay, run: &Run, hop: &Hop, package: &HandoffPackage, how: Closing) -> Vec<Compliance> {
     let (messages, answer) = conversation(run, &hop.to);
     let messages = &messages[since(messages, hop, package)..];
-    let constraints = package.constraints().iter();
-    let of = |constraint: &Box<str>| {
+    let constraints = package.constraints().iter().map(|text| &**text);
+    let of = |constraint| {
         let answer = answer.as_deref();
         let work = Work { constraint, agent: &hop.to, package, how, answer, messages };
         work::compliance(relay.constraint_checks(), &work)
