@@ -439,7 +439,7 @@ fn a_tampered_account_is_not_loaded() {
     check(&none, r#"{"completion":{"done":["count","weigh"]"#, r#"{"completion":{"done":["count"]"#);
     let without = none.replacen(
         r#","open_items":["count"," weigh "]},"package_bytes":71"#,
-        r#"},"package_bytes":37"#,
+        r#"},"package_bytes":38"#,
         1,
     );
     assert_ne!(without, none);

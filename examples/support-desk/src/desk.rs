@@ -1,8 +1,8 @@
 //! Who is at the desk, who may hand over to whom, and under which guards.
 
 use sommelier_handoff::{
-    Agent, BuildErrors, Done, EntryPolicy, Guard, Guards, OnRefusal, PackagePolicy, Relay, RelayBuilder,
-    Route, Section,
+    Agent, BuildErrors, Checked, Conduct, Done, EntryPolicy, Guard, Guards, OnRefusal, PackagePolicy, Relay,
+    RelayBuilder, Route, Section, Work,
 };
 use sommelier_runner::{Decision, Gate, Outcome, RunError, Runner};
 use sommelier_runtime::Model;
@@ -58,11 +58,13 @@ impl Role {
             }
             Self::Technical => {
                 "You solve technical problems. Begin from the package: what it says is known, and the customer is \
-                 never asked for it again. Do the open items, not the completed steps. Keep to the constraints."
+                 never asked for it again. Do the open items, not the completed steps. Keep to the constraints. End with \
+                 complete_handoff, and say of each item whether it is done."
             }
             Self::Billing => {
                 "You handle refunds and invoices. Read the constraints for the plan or a trial before you promise \
-                 anything. Begin from the package, and never ask again for what it says. Do the open items."
+                 anything. Begin from the package, and never ask again for what it says. Do the open items, and end with \
+                 complete_handoff: say of each whether it is done."
             }
             Self::Done => "",
         }
@@ -105,7 +107,30 @@ pub fn relay(guards: Guards) -> RelayBuilder {
         .route_with(route(triage.0, billing.0, &to_billing))
         .route_with(route(technical.0, billing.0, &to_billing))
         .route_with(route(billing.0, technical.0, &to_technical))
+        .constraint_check("be concise", is_concise)
+        .constraint_check("the account is on a trial", gives_nothing_back)
         .guards(guards)
+}
+
+/// The most characters of a concise answer.
+pub const CONCISE: usize = 400;
+
+fn is_concise(work: &Work<'_>) -> Checked {
+    Ok(match work.answer().map_or(0, |answer| answer.chars().count()) {
+        ..=CONCISE => Conduct::Keep,
+        found => Conduct::Break { reason: format!("the answer has {found} characters") },
+    })
+}
+
+/// Where nothing was collected nothing can be given back.
+fn gives_nothing_back(work: &Work<'_>) -> Checked {
+    let refunds = work.calls().filter(|(call, result)| {
+        call.name() == "refund_charge" && result.is_some_and(|result| !result.is_error())
+    });
+    Ok(match refunds.count() {
+        0 => Conduct::Keep,
+        found => Conduct::Break { reason: format!("{found} refund(s) on a trial") },
+    })
 }
 
 /// The most cents that are refunded without a person.

@@ -1,7 +1,7 @@
 //! What executes the agents when no model does: rules over the request, and nothing but the request.
 
 use serde_json::{Value, json};
-use sommelier_handoff::HANDOFF_TO_SPECIALIST;
+use sommelier_handoff::{COMPLETE_HANDOFF, HANDOFF_TO_SPECIALIST};
 use sommelier_protocol::{Message, ModelRequest, ModelResponse, Role as Speaker, ToolResult, ToolUse};
 use sommelier_runtime::{Model, ModelError, script};
 
@@ -114,6 +114,16 @@ impl Seen {
         said.join("\n")
     }
 
+    /// The end of a specialist's work: the answer, and whether the open items of its package are done with it.
+    fn finish(&self, answer: &str, is_done: bool) -> ModelResponse {
+        let items = &self.package["open_items"];
+        if items.as_array().is_none_or(Vec::is_empty) {
+            return script::say(answer);
+        }
+        let (done, open) = if is_done { (items.clone(), json!([])) } else { (json!([]), items.clone()) };
+        self.call(COMPLETE_HANDOFF, &json!({ "done": done, "open": open, "answer": answer }))
+    }
+
     /// Whether a constraint of the package speaks of this.
     fn is_bound_by(&self, what: &str) -> bool {
         let constraints = self.package["constraints"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -185,6 +195,7 @@ fn billing(seen: &Seen) -> ModelResponse {
     let customer = seen.customer().to_lowercase();
     let wants_back = ["twice", "double", "refund"].iter().any(|word| customer.contains(word));
     let is_same = |pair: &&[Value]| pair[0]["what"] == pair[1]["what"] && pair[0]["day"] == pair[1]["day"];
+    let mut is_done = true;
     let answer = match charges.windows(2).find(is_same).filter(|_| wants_back) {
         None => {
             let told = charges.iter().map(|charge| {
@@ -215,6 +226,7 @@ fn billing(seen: &Seen) -> ModelResponse {
                     )
                 }
                 Some((true, _)) => {
+                    is_done = false;
                     format!("{twice} A person decides on the refund of {}.", text(&again["charge"]))
                 }
             }
@@ -223,13 +235,13 @@ fn billing(seen: &Seen) -> ModelResponse {
     if speaks_of(&customer, Intent::Technical) && seen.package["context"]["answer_so_far"].is_null() {
         return hand_on(seen, &answer);
     }
-    script::say(answer)
+    seen.finish(&answer, is_done)
 }
 
 /// The money is settled, and the customer spoke of something that does not work too. What is done goes along as done.
 fn hand_on(seen: &Seen, answer: &str) -> ModelResponse {
     if seen.refusals() > 0 {
-        return script::say(format!("{answer} {NOT_PASSED_ON}"));
+        return seen.finish(&format!("{answer} {NOT_PASSED_ON}"), false);
     }
     let done = seen.package["completed_steps"].as_array().cloned().unwrap_or_default();
     let done: Vec<Value> = done.into_iter().chain([json!("the charges are settled")]).collect();
@@ -249,7 +261,8 @@ fn technical(seen: &Seen) -> ModelResponse {
         return seen.call("search_issues", &json!({ "query": seen.customer() }));
     };
     let so_far = seen.package["context"]["answer_so_far"].as_str();
-    let answer = match &issues[0] {
+    let issue = &issues[0];
+    let answer = match issue {
         Value::Null => "This is not known yet. It is on record as you described it.".to_owned(),
         issue => format!(
             "This is known as {}, \"{}\". {}",
@@ -258,7 +271,8 @@ fn technical(seen: &Seen) -> ModelResponse {
             text(&issue["fix"])
         ),
     };
-    script::say(so_far.map_or_else(|| answer.clone(), |so_far| format!("{so_far} {answer}")))
+    let answer = so_far.map_or_else(|| answer.clone(), |so_far| format!("{so_far} {answer}"));
+    seen.finish(&answer, !issue.is_null())
 }
 
 fn text(value: &Value) -> &str {
