@@ -5,7 +5,9 @@ mod harness;
 
 use harness::{Heard, ended, hops, waiting};
 use serde_json::json;
-use sommelier_handoff::{Answer, EntryPolicy, HandoffPackage, Hop, PackageError, Refusal, Step};
+use sommelier_handoff::{
+    Answer, Closing, Compliance, EntryPolicy, HandoffPackage, Hop, PackageError, Refusal, Step,
+};
 use sommelier_protocol::Words;
 use sommelier_runner::Report;
 use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
@@ -202,6 +204,42 @@ fn a_trial_binds_billing_by_the_constraints() {
     assert_eq!(
         (report.answer(), report.tool_calls()),
         ("On a trial nothing is collected: CH-1041 and CH-1042 are reservations and lapse by themselves.", 1)
+    );
+}
+
+/// S1-39: where billing gives back what was never collected, the hop says so; where it does not, the constraint was kept.
+#[test]
+fn a_broken_constraint_is_on_the_hop() {
+    let found = |model: &dyn Model| {
+        let query = "I'm on a trial and was charged twice.";
+        let report = ended(Desk::new("c", model).unwrap().ask(None, query).unwrap());
+        let hop = report.hops().next().unwrap();
+        hop.compliance().map(|(text, found)| (text.to_owned(), found.clone())).collect::<Vec<_>>()
+    };
+    let told = |trial| {
+        [
+            ("be concise".to_owned(), Compliance::Kept),
+            ("do not ask again for what was said".to_owned(), Compliance::Unchecked),
+            ("the account is on a trial".to_owned(), trial),
+        ]
+    };
+    assert_eq!(found(&DeskRules), told(Compliance::Kept));
+    let refund = script::call("tu_refund", "refund_charge", r#"{"charge":"CH-1042"}"#);
+    let generous = Slips::new([(Role::Billing, 1, Ok(refund))]);
+    assert_eq!(found(&generous), told(Compliance::Broken { reason: "1 refund(s) on a trial".into() }));
+}
+
+/// R19: what billing could not settle stays open, and its hop is partly done.
+#[test]
+fn what_billing_could_not_settle_stays_open() {
+    let charge = script::call("tu_refund", "refund_charge", r#"{"charge":"CH-0000"}"#);
+    let report = ended(
+        Desk::new("c", Slips::new([(Role::Billing, 1, Ok(charge))])).unwrap().ask(None, TWICE).unwrap(),
+    );
+    let left: Vec<&str> = report.done().run().trail().unfinished().map(|(_, item)| item).collect();
+    assert_eq!(
+        (left, report.hops().next().unwrap().end.unwrap().how),
+        (vec!["resolve the query"], Closing::Partial)
     );
 }
 
