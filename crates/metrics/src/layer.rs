@@ -237,7 +237,9 @@ impl Shared {
     }
 
     fn close_workflow(&self, fields: &Fields) {
-        let workflows = &mut lock(&self.tally).report.workflows;
+        let mut tally = lock(&self.tally);
+        tally.constraints(fields);
+        let workflows = &mut tally.report.workflows;
         workflows.closed += 1;
         workflows.conversations += u64::from(fields.is_set(names::BEGINS));
         *entry(&mut workflows.by_end, fields.text(names::END)) += 1;
@@ -369,7 +371,9 @@ impl Shared {
         let around = span.scope().skip(1).filter(|above| Kind::of(above.metadata()) == Some(Kind::Delegate));
         let depth = 1 + around.count() as u64;
         let refusal = fields.text(names::REFUSAL).or_else(|| fields.text(names::ERROR_TYPE));
-        lock(&self.tally).link(link, refusal, depth);
+        let mut tally = lock(&self.tally);
+        tally.constraints(fields);
+        tally.link(link, refusal, depth);
     }
 }
 
@@ -388,6 +392,14 @@ impl Tally {
             }
             _ => handoffs.hops_unlisted += 1,
         }
+    }
+
+    fn constraints(&mut self, fields: &Fields) {
+        let constraints = &mut self.report.handoffs.constraints;
+        add_to(&mut constraints.kept, fields.number(names::CONSTRAINTS_KEPT));
+        add_to(&mut constraints.broken, fields.number(names::CONSTRAINTS_BROKEN));
+        add_to(&mut constraints.unchecked, fields.number(names::CONSTRAINTS_UNCHECKED));
+        add_to(&mut constraints.unknown, fields.number(names::CONSTRAINTS_UNKNOWN));
     }
 
     /// `depth` is 1 where the question was not asked within a branch.

@@ -93,7 +93,7 @@ pub use layer::{Metrics, MetricsLayer};
 pub use lines::LinesLayer;
 pub use quality::Quality;
 pub use report::{
-    DelegateUse, Delegations, Handoffs, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelCalls,
-    ModelUse, Report, ToolRuns, ToolUse, Workflows,
+    Constraints, DelegateUse, Delegations, Handoffs, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS,
+    ModelCalls, ModelUse, Report, ToolRuns, ToolUse, Workflows,
 };
 pub use tree::TreeLayer;

@@ -57,6 +57,14 @@ pub const HOP: &str = "hop";
 pub const HOP_OF_MESSAGE: &str = "hop_of_message";
 /// Field: true on the first workflow of a conversation, else absent.
 pub const BEGINS: &str = "begins";
+/// Field: constraints of ended work that a check in code found kept, on a workflow or a delegation.
+pub const CONSTRAINTS_KEPT: &str = "constraints_kept";
+/// Field: those that a check found broken.
+pub const CONSTRAINTS_BROKEN: &str = "constraints_broken";
+/// Field: those that no check is there for.
+pub const CONSTRAINTS_UNCHECKED: &str = "constraints_unchecked";
+/// Field: those whose check failed.
+pub const CONSTRAINTS_UNKNOWN: &str = "constraints_unknown";
 /// Field: the size of the package that crosses, in bytes.
 pub const PACKAGE_BYTES: &str = "package_bytes";
 /// Field: the size of the sender's transcript that stays behind, in bytes.

@@ -38,6 +38,9 @@ pub struct Quality {
     pub rehandoff_rate: Option<f64>,
     /// Bytes of the packages taken, over the hops.
     pub bytes_per_hop: Option<f64>,
+    /// Constraints that were broken, over those that a check in code could tell of. See [`Report::handoffs`] for those
+    /// that none could.
+    pub constraint_violation_rate: Option<f64>,
     /// Refused handoffs by guard, each over all handoffs asked for.
     pub refusal_rates: BTreeMap<String, f64>,
 }
@@ -55,6 +58,10 @@ impl Report {
             first_response_us: first.get(first.len() / 2).copied(),
             rehandoff_rate: ratio(handoffs.again, handoffs.taken),
             bytes_per_hop: ratio(handoffs.bytes_crossing, handoffs.taken),
+            constraint_violation_rate: ratio(
+                handoffs.constraints.broken,
+                handoffs.constraints.kept + handoffs.constraints.broken,
+            ),
             refusal_rates: rates.collect(),
         }
     }
@@ -72,7 +79,8 @@ impl fmt::Display for Quality {
         writeln!(f, "handoffs per conversation  {}", mean(self.handoffs_per_conversation))?;
         writeln!(f, "first response after a hop {}", self.first_response_us.map_or_else(nothing, duration))?;
         writeln!(f, "handed over again          {}", share(self.rehandoff_rate))?;
-        write!(f, "bytes per hop              {}", mean(self.bytes_per_hop))?;
+        writeln!(f, "bytes per hop              {}", mean(self.bytes_per_hop))?;
+        write!(f, "constraints broken         {}", share(self.constraint_violation_rate))?;
         self.refusal_rates.iter().try_for_each(|(guard, rate)| {
             write!(f, "\nrefused by {:<15} {}", shown(guard), share(Some(*rate)))
         })

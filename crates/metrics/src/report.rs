@@ -197,6 +197,44 @@ pub struct Handoffs {
     pub hops_unlisted: u64,
     /// Refused handoffs by guard, for example `ready` or `cap`.
     pub refusals: BTreeMap<String, u64>,
+    /// What became of the constraints that crossed.
+    #[serde(default)]
+    pub constraints: Constraints,
+}
+
+/// What became of constraints, counted where the work under them ended: each once for each hop that it travelled on.
+///
+/// ```
+/// # use sommelier_metrics::Constraints;
+/// let constraints = Constraints { kept: 3, broken: 1, unchecked: 2, unknown: 0 };
+/// assert_eq!(constraints.to_string(), "3 kept, 1 broken, 2 unchecked");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constraints {
+    /// A check in code found it kept.
+    pub kept: u64,
+    /// A check found it broken.
+    pub broken: u64,
+    /// No check is there for it.
+    pub unchecked: u64,
+    /// Its check failed.
+    pub unknown: u64,
+}
+
+impl Constraints {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.kept + self.broken + self.unchecked + self.unknown
+    }
+}
+
+impl fmt::Display for Constraints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kept, broken, unchecked, unknown } = self;
+        let counts = [(kept, "kept"), (broken, "broken"), (unchecked, "unchecked"), (unknown, "unknown")];
+        let told = counts.into_iter().filter(|(count, _)| **count > 0);
+        f.write_str(&told.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// One handoff that was taken.
@@ -361,6 +399,10 @@ impl Report {
         }
         if handoffs.hops_unlisted > 0 {
             rows.push(Row::new("  hops not listed", handoffs.hops_unlisted, ""));
+        }
+        if handoffs.constraints.total() > 0 {
+            let constraints = handoffs.constraints;
+            rows.push(Row::new("constraints", constraints.total(), constraints.to_string()));
         }
         rows.push(Row::new("bytes crossing", handoffs.bytes_crossing, ""));
         rows.push(Row::new("bytes left behind", handoffs.bytes_left_behind, ""));

@@ -12,8 +12,9 @@ use emit::{
     unasked, workflow,
 };
 use sommelier_metrics::{
-    DelegateUse, Delegations, Handoffs, Hop, LinesLayer, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS,
-    Metrics, ModelCalls, ModelUse, Quality, Report, ToolRuns, ToolUse, TreeLayer, Workflows,
+    Constraints, DelegateUse, Delegations, Handoffs, Hop, LinesLayer, Link, MAX_KEYS, MAX_LISTED_HOPS,
+    MAX_LISTED_LINKS, Metrics, ModelCalls, ModelUse, Quality, Report, ToolRuns, ToolUse, TreeLayer,
+    Workflows,
 };
 use tracing::{Dispatch, Span, dispatcher, info_span};
 use tracing_subscriber::prelude::*;
@@ -71,6 +72,7 @@ fn running_report(times: u64) -> Report {
             hops: (0..times).map(|_| hop.clone()).collect(),
             hops_unlisted: 0,
             refusals: counts([("known", times)]),
+            constraints: Constraints::default(),
         },
         delegations: Delegations::default(),
     }
@@ -543,6 +545,14 @@ fn quality_is_told_over_conversations_and_hops() {
         if begins {
             workflow.record("begins", true);
         }
+        let found: &[(&str, u64)] = match hops.len() {
+            0 => &[("constraints_unknown", 3)],
+            1 => &[("constraints_unchecked", 6)],
+            _ => &[("constraints_kept", 3), ("constraints_broken", 1)],
+        };
+        for (name, count) in found {
+            workflow.record(*name, count);
+        }
         let sender = agent(&workflow, "booking_agent");
         for (place, number) in hops.iter().enumerate() {
             let hop = handoff(&sender, "policy_agent");
@@ -559,6 +569,7 @@ fn quality_is_told_over_conversations_and_hops() {
         message(false, &[3]);
         message(true, &[]);
     });
+    assert_eq!(report.handoffs.constraints, Constraints { kept: 3, broken: 1, unchecked: 6, unknown: 3 });
     let mut times: Vec<u64> = report.handoffs.hops.iter().filter_map(|hop| hop.first_chat_us).collect();
     times.sort_unstable();
     assert_eq!(
@@ -568,6 +579,7 @@ fn quality_is_told_over_conversations_and_hops() {
             first_response_us: Some(times[1]),
             rehandoff_rate: Some(1.0 / 3.0),
             bytes_per_hop: Some(105.0),
+            constraint_violation_rate: Some(0.25),
             refusal_rates: [("known".to_owned(), 0.5)].into(),
         }
     );
@@ -578,6 +590,7 @@ fn quality_is_told_over_conversations_and_hops() {
          first response after a hop 0 µs\n\
          handed over again          33.3 %\n\
          bytes per hop              105.00\n\
+         constraints broken         25.0 %\n\
          refused by known           50.0 %"
     );
 }

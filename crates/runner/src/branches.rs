@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tracing::{Span, dispatcher};
 
+use crate::conduct::Ended;
 use crate::runner::{Driven, Unwritten};
 use crate::{RunError, Runner, spans};
 
@@ -85,6 +86,7 @@ impl Runner<'_> {
         };
         let take = ControlFlow::<Infallible, HandOff>::Continue;
         let mut unwritten = None;
+        let ended = Ended::of(branch.step().run());
         let branch =
             branch.try_map(|step| match self.drive_under(inside, step, span, take, called_off)? {
                 Driven::Done(done) => Ok::<_, RunError>(Step::Done(done)),
@@ -94,6 +96,7 @@ impl Runner<'_> {
                     Ok(step)
                 }
             })?;
+        ended.record_since(span, branch.step().run());
         if let Some(done) = branch.done() {
             spans::record_branch(span, done);
         }

@@ -69,6 +69,7 @@ pub struct Readme;
 pub struct Guide;
 
 mod branches;
+mod conduct;
 mod dispatch;
 mod gate;
 mod report;

@@ -18,6 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::Span;
 
 use crate::branches::CalledOff;
+use crate::conduct::Ended;
 use crate::dispatch::Pass;
 use crate::{Gate, Outcome, Parked, Report, dispatch, spans};
 
@@ -177,7 +178,11 @@ impl<'m> Runner<'m> {
         at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
     ) -> Result<Driven<T>, RunError> {
         let workflow = spans::workflow(step.run());
+        let ended = Ended::of(step.run());
         let driven = self.drive_under(relay, step, &workflow, at_handoff, &|| None)?;
+        if let Some(run) = driven.run() {
+            ended.record_since(&workflow, run);
+        }
         match &driven {
             Driven::Done(done) => spans::record_end(&workflow, done.end()),
             Driven::Waiting(_) => spans::record_waiting(&workflow),
@@ -310,6 +315,15 @@ pub(crate) enum Driven<T> {
 }
 
 impl<T> Driven<T> {
+    /// The run; `None` when its handoff was taken out, and the run with it.
+    fn run(&self) -> Option<&Run> {
+        match self {
+            Self::Done(done) => Some(done.run()),
+            Self::Waiting(step) | Self::Unwritten(step, _) => Some(step.run()),
+            Self::TakenOut(_) => None,
+        }
+    }
+
     /// A step with branches that are open.
     fn open(step: Step, unwritten: Option<Unwritten>) -> Self {
         match unwritten {

@@ -29,6 +29,10 @@ pub(crate) fn workflow(run: &Run) -> Span {
         gen_ai.conversation.id = run.conversation(),
         begins = begins.then_some(true),
         end = Empty,
+        constraints_kept = Empty,
+        constraints_broken = Empty,
+        constraints_unchecked = Empty,
+        constraints_unknown = Empty,
         error.r#type = Empty,
     )
 }
@@ -267,6 +271,10 @@ impl Question<'_> {
             status = Empty,
             steps_used = Empty,
             end = Empty,
+            constraints_kept = Empty,
+            constraints_broken = Empty,
+            constraints_unchecked = Empty,
+            constraints_unknown = Empty,
             refusal = Empty,
             error.r#type = Empty,
         )

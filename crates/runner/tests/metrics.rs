@@ -8,8 +8,8 @@ use harness::{
 };
 use sommelier_handoff::{Cost, Guards, HANDOFF_TO_SPECIALIST, Relay, Route, Step};
 use sommelier_metrics::{
-    DelegateUse, Delegations, Handoffs, Hop, Link, Metrics, ModelCalls, ModelUse, Report, ToolRuns, ToolUse,
-    Workflows,
+    Constraints, DelegateUse, Delegations, Handoffs, Hop, Link, Metrics, ModelCalls, ModelUse, Report,
+    ToolRuns, ToolUse, Workflows,
 };
 use sommelier_protocol::{ToolName, Usage};
 use sommelier_runner::run_agent_with_handoff;
@@ -166,6 +166,7 @@ fn refusals_are_counted_by_guard() {
                 bytes_left_behind: taken.iter().map(|hop| hop.history_bytes).sum(),
                 hops: taken,
                 hops_unlisted: 0,
+                constraints: Constraints::default(),
                 refusals: table([
                     ("cap", 1),
                     ("duplicate", 1),

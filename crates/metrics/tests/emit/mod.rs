@@ -50,6 +50,10 @@ pub(crate) fn workflow() -> Span {
         gen_ai.operation.name = "invoke_workflow",
         gen_ai.conversation.id = "c-17",
         begins = Empty,
+        constraints_kept = Empty,
+        constraints_broken = Empty,
+        constraints_unchecked = Empty,
+        constraints_unknown = Empty,
         end = Empty,
         error.type = Empty
     )
