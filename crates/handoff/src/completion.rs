@@ -103,6 +103,9 @@ pub enum CompletionRefusal {
         /// The items of the package.
         items: Vec<String>,
     },
+    /// The answer in it breaks the contract of the branch, so it is sent back.
+    #[error("the answer in it breaks the contract, so nothing is completed; complete with one that keeps it")]
+    ContractBroken,
     /// The same reply hands the turn over.
     #[error(
         "the same reply hands the turn over, and work that is handed on is not completed; do one or the other"
@@ -129,6 +132,7 @@ impl CompletionRefusal {
             Self::NothingOpen => "nothing_open",
             Self::Invalid { .. } => "invalid_completion",
             Self::Unaccounted { .. } => "items_unaccounted",
+            Self::ContractBroken => "contract_broken",
             Self::BesideHandoff => "completion_beside_handoff",
             Self::OnePerTurn { .. } => "one_completion_per_turn",
             Self::Duplicate { .. } => "duplicate_completion",

@@ -11,7 +11,7 @@ use crate::own_guard::{Judged, Objection, OwnGuard};
 use crate::pseudo_tool;
 use crate::refusal::first;
 use crate::transform::{self, Broken};
-use crate::{BuildError, HandoffPackage, PackageError, PackagePolicy, Relay, Trail};
+use crate::{BuildError, Contract, HandoffPackage, PackageError, PackagePolicy, Relay, Trail};
 
 /// Model calls that a delegate may make for one question when nothing else is said.
 pub const DELEGATE_MODEL_CALLS: u32 = 4;
@@ -23,7 +23,8 @@ pub const DEPTH: u32 = 8;
 ///
 /// To the agent that asks it is a tool with one argument that must be there, `question`, and one that may be, `context`.
 /// A call opens a run of its own, a branch: nothing of the asker's conversation is in it, and nothing of the branch's
-/// conversation comes back but a [finding](crate::DelegateResult). The asker keeps the turn.
+/// conversation comes back but a [finding](crate::DelegateResult). The asker keeps the turn. What an answer must be like
+/// says its [`contract`](Self::contract).
 ///
 /// ```
 /// use sommelier_handoff::{Agent, Delegate, Relay};
@@ -47,6 +48,7 @@ pub struct Delegate {
     after: Vec<String>,
     policy: PackagePolicy,
     guards: Vec<OwnGuard>,
+    contract: Option<Contract>,
 }
 
 #[derive(Clone, Debug)]
@@ -68,9 +70,16 @@ impl Delegate {
     }
 
     fn of(tool: String, purpose: String, team: Team) -> Self {
-        let policy = PackagePolicy::question();
-        let (max_model_calls, after, guards) = (DELEGATE_MODEL_CALLS, Vec::new(), Vec::new());
-        Self { tool, purpose, team, max_model_calls, after, policy, guards }
+        Self {
+            tool,
+            purpose,
+            team,
+            max_model_calls: DELEGATE_MODEL_CALLS,
+            after: Vec::new(),
+            policy: PackagePolicy::question(),
+            guards: Vec::new(),
+            contract: None,
+        }
     }
 
     /// The name of the tool by which it is asked.
@@ -142,6 +151,12 @@ impl Delegate {
         self.guards.push(OwnGuard::new(name, check));
         self
     }
+
+    /// What its answers must be like. When not set, its words are the finding, as they are.
+    pub fn contract(mut self, contract: Contract) -> Self {
+        self.contract = Some(contract);
+        self
+    }
 }
 
 /// A delegate that has been checked.
@@ -156,6 +171,7 @@ pub(crate) struct Deputy {
     after: BTreeSet<ToolName>,
     policy: PackagePolicy,
     guards: Vec<OwnGuard>,
+    pub(crate) contract: Option<Contract>,
 }
 
 impl fmt::Debug for Deputy {
@@ -169,13 +185,13 @@ impl fmt::Debug for Deputy {
 impl Deputy {
     pub(crate) fn definition(&self) -> sommelier_protocol::ToolDefinition {
         let after: Vec<&str> = self.after.iter().map(ToolName::as_str).collect();
-        pseudo_tool::question(self.tool.clone(), &self.purpose, &after, &self.policy)
+        pseudo_tool::question(self.tool.clone(), &self.purpose, &after, &self.policy, self.contract.is_some())
     }
 
     /// What a saved run depends on.
     pub(crate) fn print(&self) -> impl Serialize + '_ {
         let told = (&self.tool, &self.purpose, &self.after, &self.policy, &self.guards);
-        (told, self.relay.fingerprint(), &self.entry, self.max_model_calls)
+        (told, self.relay.fingerprint(), &self.entry, self.max_model_calls, self.contract)
     }
 
     /// The question of a call as a package, as it leaves the asker's `relay`; `most` are the bytes of arguments that a
@@ -273,8 +289,8 @@ fn check(asker: &str, delegate: &Delegate, all: &[(String, Delegate)]) -> Result
         }
     };
     let after = all_before(asker, delegate, all)?;
-    let Delegate { purpose, max_model_calls, policy, guards, .. } = delegate.clone();
-    Ok(Deputy { tool, purpose, relay, entry, max_model_calls, after, policy, guards })
+    let Delegate { purpose, max_model_calls, policy, guards, contract, .. } = delegate.clone();
+    Ok(Deputy { tool, purpose, relay, entry, max_model_calls, after, policy, guards, contract })
 }
 
 /// All delegates of `asker` that must have been asked before this one.

@@ -67,6 +67,7 @@ pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 mod arbiter;
 mod build_error;
 mod completion;
+mod contract;
 mod delegate;
 mod edges;
 mod failure;
@@ -97,6 +98,7 @@ mod work;
 
 pub use build_error::{BuildError, BuildErrors};
 pub use completion::{COMPLETE_HANDOFF, Completion, CompletionRefusal};
+pub use contract::{Contract, ContractError};
 pub use delegate::{DELEGATE_MODEL_CALLS, DEPTH, Delegate, DelegateRefusal};
 pub use edges::Edge;
 pub use failure::{FailedBy, Failure};

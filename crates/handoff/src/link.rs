@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sommelier_protocol::{Message, ToolName};
 use sommelier_runtime::{AgentName, ToolOutput, Turn, tool};
 
+use crate::contract::Stated;
 use crate::{Closing, DelegateRefusal, Done, HandoffPackage, Millis, Relay, Run, RunEnd, law};
 
 /// One delegation, from the agent that asked to the branch that answered.
@@ -117,6 +118,11 @@ impl DelegateStatus {
         }
     }
 
+    /// The same where something is still open: that is not done.
+    pub(crate) fn with_open(self, is_open: bool) -> Self {
+        if is_open && self == Self::Done { Self::Partial } else { self }
+    }
+
     /// The status in a word, for spans and reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -138,6 +144,13 @@ pub struct DelegateResult {
     pub status: DelegateStatus,
     /// What it says; `None` when there is nothing.
     pub finding: Option<Box<str>>,
+    /// What it recommends to be done next, where its answer has a [contract](crate::Contract) to keep. Whoever asked
+    /// decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_needed: Option<Box<str>>,
+    /// The ids that bear the finding out, where its answer has a contract to keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Box<str>>,
     /// Why it is not done; `None` when it is. Where the turn comes back with open items, these stand here; of those in a
     /// branch only their number does, since what its agents handed each other is their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -155,7 +168,23 @@ impl DelegateResult {
     pub(crate) fn of(done: &Done, relay: &Relay, most: usize) -> Self {
         let steps_used = done.run().cost().model_calls;
         let result = Self::of_end(done.end(), done.turn(), done.run().left_open(), steps_used);
-        Self { effects: effects(done.run(), relay), ..result }.within(most)
+        let is_stated = *done.end() == RunEnd::Answered && done.run().contract().is_some();
+        let result = if done.run().contract().is_some() { result.under_contract(done) } else { result };
+        Self { effects: effects(done.run(), relay), ..result }.within(most, is_stated)
+    }
+
+    /// The same where the branch has a contract to keep: nothing of its words is told but what keeps it. Where it was
+    /// stopped, it is not done, whatever its last words state.
+    fn under_contract(self, done: &Done) -> Self {
+        let is_answer = *done.end() == RunEnd::Answered;
+        let stated = done.stated().filter(|_| self.status != DelegateStatus::Failed);
+        let Some(Stated { status, finding, action_needed, evidence, reason }) = stated else {
+            return Self { finding: None, ..self };
+        };
+        // Where it was stopped, or left items open, it is no more done than code says.
+        let is_its_own = is_answer && status.with_open(self.status != DelegateStatus::Done) == status;
+        let (status, reason) = if is_its_own { (status, reason) } else { (self.status, self.reason) };
+        Self { status, finding, action_needed, evidence, reason, ..self }
     }
 
     /// What a turn comes to that ended like this with so many open items, after so many model calls.
@@ -173,18 +202,32 @@ impl DelegateResult {
             end => end.told(),
         };
         let reason = (status != DelegateStatus::Done).then(|| why().into());
-        Self { status, finding, reason, steps_used, effects: Vec::new() }
+        Self {
+            status,
+            finding,
+            action_needed: None,
+            evidence: Vec::new(),
+            reason,
+            steps_used,
+            effects: Vec::new(),
+        }
     }
 
-    /// A finding is not cut: one that is larger than results may be is not told, and why is.
-    fn within(mut self, most: usize) -> Self {
+    /// A finding is not cut: one that is larger than results may be is not told, and why is. Neither is anything else
+    /// that the branch's model wrote.
+    fn within(self, most: usize, is_stated: bool) -> Self {
         let bytes = serde_json::to_string(&self).map_or(0, |text| text.len());
-        if bytes > most && self.finding.is_some() {
-            self.status = DelegateStatus::Failed;
-            self.finding = None;
-            self.reason = Some(format!("result_too_large: {bytes} bytes, at most {most}").into());
+        if bytes <= most || (self.finding.is_none() && !is_stated) {
+            return self;
         }
-        self
+        Self {
+            status: DelegateStatus::Failed,
+            finding: None,
+            action_needed: None,
+            evidence: Vec::new(),
+            reason: Some(format!("result_too_large: {bytes} bytes, at most {most}").into()),
+            ..self
+        }
     }
 
     pub(crate) fn output(&self) -> ToolOutput {

@@ -8,7 +8,7 @@ use sommelier_runtime::AgentName;
 use crate::completion::Report;
 use crate::json::list_len;
 use crate::question::Wording;
-use crate::{Fields, Json, PackageError, PackagePolicy, Section, history, law};
+use crate::{Contract, Fields, Json, PackageError, PackagePolicy, Section, history, law};
 
 /// All that the receiver of a handoff gets: a task and its data.
 ///
@@ -318,18 +318,28 @@ impl HandoffPackage {
     /// The package stands as JSON between two tags. In it `<` is written as an escape, so nothing inside can
     /// close the tag; who wrote it stands outside, in our own words.
     pub fn to_prompt(&self, from: &AgentName) -> String {
-        self.told(from, HANDED)
+        self.told(from, HANDED, "")
+    }
+
+    /// As [`to_prompt`](Self::to_prompt), for a receiver whose answer has a contract to keep.
+    pub(crate) fn to_prompt_under(&self, from: &AgentName, contract: Option<Contract>) -> String {
+        self.told(from, HANDED, &contract.map(Contract::terms).unwrap_or_default())
     }
 
     /// What a delegate reads that `from` asks: the same form as of a handoff. The answer goes back to the asker.
     pub fn to_question(&self, from: &AgentName) -> String {
-        self.told(from, ASKED)
+        self.told(from, ASKED, "")
     }
 
-    /// Reads back what [`to_prompt`](Self::to_prompt) or [`to_question`](Self::to_question) has written: who wrote the
-    /// package, and the package. For a model that is code.
+    /// As [`to_question`](Self::to_question), for a delegate whose answer has a contract to keep.
+    pub(crate) fn to_question_under(&self, from: &AgentName, contract: Option<Contract>) -> String {
+        self.told(from, ASKED, &contract.map(Contract::terms).unwrap_or_default())
+    }
+
+    /// Reads back what [`to_prompt`](Self::to_prompt) or [`to_question`](Self::to_question) has written, or the same with
+    /// the terms of a [contract](crate::Contract) in it: who wrote the package, and the package. For a model that is code.
     ///
-    /// It is strict: `None` for every text that is not to the letter one of these two, so for other words before or
+    /// It is strict: `None` for every text that is not to the letter one of these, so for other words before or
     /// after it, and for a package beyond the [law](crate::law), which no model writes and nothing hands over. A person
     /// who types such a text is not told apart from an agent, so it must not be trusted with more than the user is.
     ///
@@ -347,18 +357,19 @@ impl HandoffPackage {
         let (from, rest) = text.split_at(text.find(' ')?);
         let order = [HANDED, ASKED].into_iter().find(|order| rest.starts_with(order))?;
         let from = AgentName::new(from).ok()?;
-        let json = rest.strip_prefix(order)?.strip_prefix(&opening(&from))?.strip_suffix(CLOSING)?;
+        let (terms, rest) = Contract::split_terms(rest.strip_prefix(order)?);
+        let json = rest.strip_prefix(&opening(&from))?.strip_suffix(CLOSING)?;
         let package = Self::read(json).ok()?;
         // What can be read in another spelling is not what was written here.
-        (package.told(&from, order) == text).then_some((from, package))
+        (package.told(&from, order, terms) == text).then_some((from, package))
     }
 
-    fn told(&self, from: &AgentName, order: &str) -> String {
+    fn told(&self, from: &AgentName, order: &str, terms: &str) -> String {
         let mut json = self.to_json();
         if json.contains('<') {
             json = json.replace('<', "\\u003c");
         }
-        [from.as_str(), order, &opening(from), &json, CLOSING].concat()
+        [from.as_str(), order, terms, &opening(from), &json, CLOSING].concat()
     }
 
     pub(crate) fn sections(&self) -> impl Iterator<Item = (Section, usize)> {

@@ -93,14 +93,21 @@ pub(crate) fn question(
     purpose: &str,
     after: &[&str],
     policy: &PackagePolicy,
+    has_contract: bool,
 ) -> ToolDefinition {
     let purpose = if purpose.is_empty() { "Asks a specialist." } else { purpose };
     let after = match after {
         [] => String::new(),
         after => format!(" Needs the finding of {}: ask it in a later reply than that.", after.join(", ")),
     };
+    let checked = match has_contract {
+        true => {
+            " The finding is checked: a status, the ids it rests on as `evidence`, and what it recommends as `action_needed`; whether that is done is for you to decide."
+        }
+        false => "",
+    };
     let description = format!(
-        "{purpose} You keep the turn and get a finding. It sees nothing of this conversation: `question` must stand for \
+        "{purpose} You keep the turn and get a finding.{checked} It sees nothing of this conversation: `question` must stand for \
          itself, ids included. Questions that do not need each other's findings may be asked in one reply.{after}{}",
         in_context(policy)
     );

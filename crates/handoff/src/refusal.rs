@@ -404,6 +404,29 @@ pub enum PackageError {
 }
 
 impl PackageError {
+    /// The member that it is about; empty for the whole.
+    pub(crate) fn path(&self) -> &str {
+        match self {
+            Self::NotJson { path, .. }
+            | Self::WrongType { path, .. }
+            | Self::DuplicateKey { path }
+            | Self::TooDeep { path, .. }
+            | Self::TooManyKeys { path, .. }
+            | Self::StringTooLong { path, .. }
+            | Self::IllegalKey { path, .. }
+            | Self::InexactNumber { path, .. }
+            | Self::ForbiddenCharacter { path, .. }
+            | Self::NotOneOf { path, .. }
+            | Self::WrittenByCode { path }
+            | Self::HistoryInPackage { path } => path,
+            Self::Missing { field } | Self::Blank { field } | Self::UnknownField { field, .. } => field,
+            Self::OverCap { .. }
+            | Self::InputTooLarge { .. }
+            | Self::UnknownVersion { .. }
+            | Self::TooManyValues { .. } => "",
+        }
+    }
+
     /// The error in the words of a delegate's call, in which the task is the `question`.
     pub(crate) fn of_question(self) -> Self {
         let renamed = |name: String| if name == "task" { "question".to_owned() } else { name };

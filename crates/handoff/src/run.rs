@@ -7,10 +7,12 @@ use sommelier_runtime::{AgentName, ModelError, ToolOutput, Turn, derived_id};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::contract::Owed;
 use crate::delegate::Deputy;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{Cost, Decision, HandoffPackage, Link, Refusal, Relay, Trail, law};
+use crate::refusal::list;
+use crate::{ContractError, Cost, Decision, HandoffPackage, Link, Refusal, Relay, Trail, law};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +64,9 @@ pub(crate) struct Extra {
     /// Agents whose handoff is to come back, the one that is answered first last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) awaiting: Vec<Awaiting>,
+    /// The contract that a branch's answer has to keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) owed: Option<Owed>,
 }
 
 /// An agent that handed the turn over on a route that returns. Its call is open until the receiver answers.
@@ -84,6 +89,7 @@ static NOTHING_EXTRA: Extra = Extra {
     inbox: Vec::new(),
     constraints: Vec::new(),
     awaiting: Vec::new(),
+    owed: None,
 };
 
 impl Run {
@@ -115,6 +121,9 @@ impl Run {
             planted::instead(Bug::SwitchesNotInherited, switched_off, || &NOTHING_EXTRA.switched_off);
         if !switched_off.is_empty() {
             run.extra_mut().switched_off.clone_from(switched_off);
+        }
+        if let Some(contract) = deputy.contract {
+            run.extra_mut().owed = Some(Owed::of(contract));
         }
         run
     }
@@ -347,6 +356,11 @@ pub enum RunEnd {
         /// In which way.
         why: Standstill,
     },
+    /// In a branch: the answer broke its [contract](crate::Contract), and was not mended.
+    ContractBroken {
+        /// In what, the first few: never empty.
+        errors: Vec<ContractError>,
+    },
     /// The model could not be asked. The run can be tried again from there.
     Failed {
         /// Why.
@@ -382,6 +396,7 @@ impl fmt::Display for RunEnd {
             Self::BudgetSpent { max_model_calls } => {
                 write!(f, "{}: {max_model_calls} model call(s)", self.as_str())
             }
+            Self::ContractBroken { errors } => write!(f, "{}: {}", self.as_str(), list(errors)),
             Self::Failed { error } => write!(f, "{}: {error}", self.as_str()),
             Self::TakenOver { by } => write!(f, "{}: {by}", self.as_str()),
             Self::Cancelled { reason } => write!(f, "{}: {reason}", self.as_str()),
@@ -404,6 +419,10 @@ impl RunEnd {
             Self::HandoffRefused { refusal } | Self::HopLimit { refusal } => {
                 format!("{}: {}", self.as_str(), refusal.guard().as_str())
             }
+            Self::ContractBroken { errors } => {
+                let places: Vec<String> = errors.iter().map(ContractError::told).collect();
+                format!("{}: {}", self.as_str(), list(&places))
+            }
             Self::Failed { error } => format!("{}: {}", self.as_str(), error.kind()),
             Self::Cancelled { reason } => format!("{}: {}", self.as_str(), law::shown(reason)),
             Self::TurnLimit { .. } | Self::BudgetSpent { .. } => self.to_string(),
@@ -423,6 +442,7 @@ impl RunEnd {
             Self::TurnLimit { .. } => "turn_limit",
             Self::BudgetSpent { .. } => "budget_spent",
             Self::NoProgress { .. } => "no_progress",
+            Self::ContractBroken { .. } => "contract_broken",
             Self::Failed { .. } => "failed",
             Self::UnknownStop { .. } => "unknown_stop",
             Self::TakenOver { .. } => "taken_over",

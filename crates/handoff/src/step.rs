@@ -34,6 +34,7 @@ use sommelier_runtime::turn::{Misuse, ModelCall, Reserved, ToolCalls};
 use sommelier_runtime::{AgentName, Definition, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
 
 use crate::arbiter::{self, Ruling, Taken};
+use crate::contract::Stated;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{
@@ -49,7 +50,7 @@ mod human;
 mod opening;
 mod returning;
 
-use ending::end_work;
+use ending::{end_of, end_work, ended, may_be_mended};
 
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
 pub use human::AskHuman;
@@ -245,41 +246,8 @@ fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Ste
         TurnStep::Done(turn) if run.is_awaited() && !matches!(turn.end(), TurnEnd::Failed { .. }) => {
             returning::give_back(relay, run, turn, at)
         }
-        TurnStep::Done(turn) => {
-            let end = end_of(relay, &run, &turn);
-            run.set_down(turn);
-            finish(relay, run, end, at)
-        }
+        TurnStep::Done(turn) => ended(relay, run, turn, at),
     }
-}
-
-fn end_of(relay: &Relay, run: &Run, turn: &Turn) -> RunEnd {
-    match turn.end() {
-        // Who has said of each item what became of it does not think that it hands over.
-        TurnEnd::Answered if names_a_receiver(relay, &run.active, turn) && !completing::concluded(turn) => {
-            RunEnd::Unresolved
-        }
-        TurnEnd::Answered | TurnEnd::Closed => RunEnd::Answered,
-        TurnEnd::StepLimit { max_steps } => RunEnd::TurnLimit { max_steps: *max_steps },
-        TurnEnd::NoProgress { why } => RunEnd::NoProgress { why: *why },
-        TurnEnd::Truncated { stop } => RunEnd::Truncated { stop: stop.clone() },
-        TurnEnd::ModelRefused => RunEnd::ModelRefused,
-        TurnEnd::UnknownStop { stop } => RunEnd::UnknownStop { stop: stop.clone() },
-        TurnEnd::Failed { error } => RunEnd::Failed { error: error.clone() },
-    }
-}
-
-/// Whether an answer names a legal receiver as a word: a handoff that was announced and not made.
-fn names_a_receiver(relay: &Relay, from: &AgentName, turn: &Turn) -> bool {
-    if relay.receivers(from).next().is_none() {
-        return false;
-    }
-    let answer = turn.answer().unwrap_or_default();
-    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
-    let is_word = |(place, name): (usize, &str)| {
-        !answer[..place].ends_with(is_of_word) && !answer[place + name.len()..].starts_with(is_of_word)
-    };
-    relay.receivers(from).any(|name| answer.match_indices(name.as_str()).any(is_word))
 }
 
 /// The agent's own tools have run, and calls of reserved ones are left: questions to a person first, then delegates, then
@@ -557,13 +525,15 @@ impl HandOff {
             return arbitrate(relay, run, inner, at);
         }
         hop.at = at;
-        let words = Words::or_dash(package.to_prompt(&run.active));
+        let comes_back = relay.way(&run.active, &to).is_some_and(|way| way.route.returns);
+        // An answer that comes back is the sender's affair; any other is the run's, and has its contract to keep.
+        let contract = if comes_back { None } else { run.contract() };
+        let words = Words::or_dash(package.to_prompt_under(&run.active, contract));
         #[cfg(test)]
         let words = planted::instead(Bug::ReceiverHearsSender, words.clone(), || {
             let heard = inner.messages().iter().flat_map(Message::texts).next().unwrap_or_default();
             Words::or_dash(format!("{}\n{heard}", words.as_str()))
         });
-        let comes_back = relay.way(&run.active, &to).is_some_and(|way| way.route.returns);
         if comes_back {
             returning::wait(&mut run, inner, outputs, &hop);
         } else {
@@ -631,7 +601,19 @@ impl Done {
 
     /// How far the run came, as whoever asked it as a delegate is told.
     pub fn status(&self) -> DelegateStatus {
-        DelegateStatus::of(&self.end, self.turn(), self.run.left_open() > 0)
+        let is_open = self.run.left_open() > 0;
+        match self.stated() {
+            // What is still open is not done, whatever the answer says.
+            Some(stated) if self.end == RunEnd::Answered => stated.status.with_open(is_open),
+            _ => DelegateStatus::of(&self.end, self.turn(), is_open),
+        }
+    }
+
+    /// What the run's last words state, where a contract says what they must be like and they keep it.
+    pub(crate) fn stated(&self) -> Option<Stated> {
+        self.run.contract()?;
+        let turn = self.turn()?;
+        self.run.stated(&turn.last_words()?, turn)?.ok()
     }
 
     /// The turn of the agent that has it.

@@ -88,6 +88,8 @@ fn a_branch_is_stopped_at_its_allowance() {
             reason: Some(format!("budget_spent: {calls_made} model call(s)").into()),
             steps_used: u32::try_from(calls_made).unwrap(),
             effects: Vec::new(),
+            action_needed: None,
+            evidence: Vec::new(),
         };
         assert_eq!(session.run().links()[0].result(), Some(&result));
         let end = session.run().links()[0].run().unwrap().end();

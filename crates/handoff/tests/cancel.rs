@@ -166,6 +166,8 @@ fn what_called_off_branches_have_found_is_kept() {
         reason: reason.map(Into::into),
         steps_used: 1,
         effects: Vec::new(),
+        action_needed: None,
+        evidence: Vec::new(),
     };
     let results: Vec<&DelegateResult> =
         session.run().links().iter().filter_map(|link| link.result()).collect();

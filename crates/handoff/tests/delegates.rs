@@ -170,6 +170,8 @@ fn who_asked_whom_and_what_came_of_it_is_recorded() {
         reason: None,
         steps_used: 2,
         effects: Vec::new(),
+        action_needed: None,
+        evidence: Vec::new(),
     };
     let failed = DelegateResult {
         status: DelegateStatus::Failed,
@@ -177,6 +179,8 @@ fn who_asked_whom_and_what_came_of_it_is_recorded() {
         reason: Some("failed: unreachable".into()),
         steps_used: 0,
         effects: Vec::new(),
+        action_needed: None,
+        evidence: Vec::new(),
     };
     assert_eq!(
         links,
@@ -472,6 +476,8 @@ fn a_result_says_how_far_the_delegate_came_and_why() {
         reason: reason.map(Into::into),
         steps_used,
         effects: Vec::new(),
+        action_needed: None,
+        evidence: Vec::new(),
     };
     let spent = Some("budget_spent: 1 model call(s)");
     let down = Some("failed: unreachable");

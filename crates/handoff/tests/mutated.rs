@@ -10,20 +10,20 @@ use harness::{
 };
 use serde_json::{Value, json};
 use sommelier_handoff::{
-    ASK_HUMAN, Answer, Asks, Delegate, Guard, Guards, OnRefusal, Relay, Route, RunEnd, Step,
+    ASK_HUMAN, Answer, Asks, Contract, Delegate, Guard, Guards, OnRefusal, Relay, Route, RunEnd, Step,
 };
 use sommelier_protocol::{Message, ModelRequest, Role, Words, sequence};
 use sommelier_runtime::{ToolOutput, script as reply};
 
 /// Every kind of step and of wait in one house: a gated tool, a route with approval, one that returns, a delegate with a
-/// team of its own, agents that ask a person, a guard that passes on to one.
+/// team of its own, one with a contract to keep, agents that ask a person, a guard that passes on to one.
 fn house() -> Relay {
     let team = harness::team("clerk -> expert").may_ask_human("clerk").build().unwrap();
     Relay::builder()
         .agent(payer("desk"))
         .agent(agent("policy"))
         .agent(agent("till"))
-        .delegate("desk", Delegate::new("ask_leaf", agent("leaf")))
+        .delegate("desk", Delegate::new("ask_leaf", agent("leaf")).contract(Contract::default().evidence()))
         .delegate("desk", Delegate::team("ask_team", team).max_model_calls(9))
         .route_with(Route::new("desk", "policy").returns().with_user_words())
         .route_with(Route::new("desk", "till").needs_approval())
@@ -49,6 +49,10 @@ fn gathered<'a>(
     })
 }
 
+/// What leaf says when its first answer was sent back.
+const KEEPS: &str =
+    r#"{"status":"done","finding":"Leaf.","action_needed":"wait","evidence":["LEAF"],"reason":null}"#;
+
 /// The steps of three runs in which everything happens that may.
 fn steps(relay: &Relay) -> Vec<Step> {
     let (mut asked, mut handed, mut looped) = (Vec::new(), Vec::new(), Vec::new());
@@ -60,6 +64,7 @@ fn steps(relay: &Relay) -> Vec<Step> {
         ("desk", calls(both)),
         ("leaf", looks("LEAF")),
         ("leaf", says("Leaf it is.")),
+        ("leaf", says(KEEPS)),
         ("clerk", calls([(ASK_HUMAN, r#"{"question":"Which?"}"#)])),
         ("clerk", hands_to("expert")),
         ("expert", says("Well.")),

@@ -288,7 +288,9 @@ pub(crate) fn record_branch(delegate: &Span, done: &Done) {
     delegate.record("steps_used", u64::from(done.run().cost().model_calls));
     delegate.record("end", done.end().as_str());
     if status != DelegateStatus::Done {
-        delegate.record("error.type", done.end().as_str());
+        // Under a contract a branch may answer that it is not done; how it ended is no error then.
+        let error = if *done.end() == RunEnd::Answered { status.as_str() } else { done.end().as_str() };
+        delegate.record("error.type", error);
     }
 }
 

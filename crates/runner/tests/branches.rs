@@ -63,6 +63,8 @@ fn result(
         reason: reason.map(Into::into),
         steps_used,
         effects: Vec::new(),
+        action_needed: None,
+        evidence: Vec::new(),
     }
 }
 

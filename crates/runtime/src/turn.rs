@@ -174,6 +174,11 @@ impl ModelCall {
         ModelRequest { tools: Cow::Owned(tools), tool_choice: None, ..self.request(agent) }
     }
 
+    /// The messages so far.
+    pub fn messages(&self) -> &[Message] {
+        self.asking.messages()
+    }
+
     /// Bytes of the conversation so far as compact JSON.
     pub fn history_bytes(&self) -> usize {
         self.asking.bytes()
@@ -336,6 +341,11 @@ impl ToolCalls {
     /// The calls to run, each with its place among the calls of the reply.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
         wanted(&self.owing, &self.plans, &Plan::Run)
+    }
+
+    /// The messages so far, the reply with the calls last.
+    pub fn messages(&self) -> &[Message] {
+        self.owing.messages()
     }
 
     /// Replies that the conversation has had, the one with these calls included. With a name of the
@@ -695,6 +705,11 @@ impl Turn {
     /// Goes on with new words, which follow open results in the same message; the limits count anew.
     pub fn wake(self, agent: &Definition, words: Words) -> TurnStep {
         next(self.progress.again(), self.rest.say(words), agent)
+    }
+
+    /// Goes on with new words in the same activation: the limits count on.
+    pub fn go_on(self, agent: &Definition, words: Words) -> TurnStep {
+        next(self.progress, self.rest.say(words), agent)
     }
 
     /// Tries again from where the model could not be asked or a limit was reached; the limits count anew.

@@ -104,17 +104,33 @@ fn conclude(
     relay: &Relay,
     mut run: Box<Run>,
     inner: Reserved,
-    (outputs, completion, answer): (Vec<ToolOutput>, Completion, Box<str>),
+    (mut outputs, completion, answer): (Vec<ToolOutput>, Completion, Box<str>),
     at: Millis,
 ) -> Step {
-    match inner.conclude(outputs, Words::or_dash(answer)) {
+    let answer = Words::or_dash(answer);
+    let is_broken = breaks_contract(&run, &inner, &outputs, &answer);
+    if is_broken {
+        outputs.fill(CompletionRefusal::ContractBroken.told());
+    }
+    match inner.conclude(outputs, answer) {
         Ok(turn) => {
-            let active = run.active.clone();
-            run.trail.complete(&active, completion);
+            if !is_broken {
+                let active = run.active.clone();
+                run.trail.complete(&active, completion);
+            }
             advance(relay, run, TurnStep::Done(turn), at)
         }
         Err(misuse) => unanswered(run, *misuse.step),
     }
+}
+
+/// Whether the turn would end with an answer that breaks its contract. Only a branch that has one pays for the look.
+fn breaks_contract(run: &Run, inner: &Reserved, outputs: &[ToolOutput], answer: &Words) -> bool {
+    if run.contract().is_none() {
+        return false;
+    }
+    let turn = inner.clone().conclude(outputs.to_vec(), answer.clone());
+    turn.is_ok_and(|turn| run.stated(answer.as_str(), &turn).is_some_and(|stated| stated.is_err()))
 }
 
 /// What a completion says, and the answer in it; or why it ends nothing.

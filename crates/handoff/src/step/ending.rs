@@ -1,11 +1,70 @@
-//! How work ends that was handed over.
+//! How a turn ends, and the work that was handed over.
 
-use sommelier_protocol::Message;
-use sommelier_runtime::AgentName;
+use sommelier_protocol::{Message, Words};
+use sommelier_runtime::{AgentName, Definition, Turn, TurnEnd};
 
-use super::{Done, returning};
+use super::{Done, Step, advance, completing, finish, lost, returning};
+use crate::contract::Owed;
 use crate::work::{self, Work};
-use crate::{Closing, Compliance, DelegateStatus, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
+use crate::{Closing, Compliance, Contract, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
+
+/// The turn has come to rest, and nobody in this run waits for its answer. One that breaks the run's contract is sent
+/// back, if it may be.
+pub(super) fn ended(relay: &Relay, mut run: Box<Run>, turn: Turn, at: Millis) -> Step {
+    let Some(agent) = relay.agent(run.active.as_str()) else { return lost(run) };
+    let end = end_of(relay, &run, &turn);
+    if let RunEnd::ContractBroken { errors } = &end
+        && may_be_mended(&run, agent, &turn)
+        && let Some(owed) = &mut run.extra_mut().owed
+    {
+        let words = Words::or_dash(owed.ask_again(errors));
+        return advance(relay, run, turn.go_on(agent, words), at);
+    }
+    run.set_down(turn);
+    finish(relay, run, end, at)
+}
+
+/// Whether an answer that breaks the contract is sent back: there is a repair left, and a model call for it.
+pub(super) fn may_be_mended(run: &Run, agent: &Definition, turn: &Turn) -> bool {
+    run.extra().owed.is_some_and(Owed::may_ask_again)
+        && run.left > 0
+        && turn.steps() < agent.limits().max_steps
+}
+
+pub(super) fn end_of(relay: &Relay, run: &Run, turn: &Turn) -> RunEnd {
+    match turn.end() {
+        TurnEnd::Answered => match run.stated(&turn.answer().unwrap_or_default(), turn) {
+            // Its status says how far it came, so a name in it announces nothing.
+            Some(Ok(_)) => RunEnd::Answered,
+            Some(Err(errors)) => RunEnd::ContractBroken { errors },
+            // Who has said of each item what became of it does not think that it hands over.
+            None if names_a_receiver(relay, &run.active, turn) && !completing::concluded(turn) => {
+                RunEnd::Unresolved
+            }
+            None => RunEnd::Answered,
+        },
+        TurnEnd::Closed => RunEnd::Answered,
+        TurnEnd::StepLimit { max_steps } => RunEnd::TurnLimit { max_steps: *max_steps },
+        TurnEnd::NoProgress { why } => RunEnd::NoProgress { why: *why },
+        TurnEnd::Truncated { stop } => RunEnd::Truncated { stop: stop.clone() },
+        TurnEnd::ModelRefused => RunEnd::ModelRefused,
+        TurnEnd::UnknownStop { stop } => RunEnd::UnknownStop { stop: stop.clone() },
+        TurnEnd::Failed { error } => RunEnd::Failed { error: error.clone() },
+    }
+}
+
+/// Whether an answer names a legal receiver as a word: a handoff that was announced and not made.
+fn names_a_receiver(relay: &Relay, from: &AgentName, turn: &Turn) -> bool {
+    if relay.receivers(from).next().is_none() {
+        return false;
+    }
+    let answer = turn.answer().unwrap_or_default();
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_word = |(place, name): (usize, &str)| {
+        !answer[..place].ends_with(is_of_word) && !answer[place + name.len()..].starts_with(is_of_word)
+    };
+    relay.receivers(from).any(|name| answer.match_indices(name.as_str()).any(is_word))
+}
 
 /// Ends the work that `agent` got by its newest hop, if that is open, and asks the checks of its constraints. The agent's
 /// turn is at rest, or it waits.
@@ -23,7 +82,8 @@ pub(super) fn end_work(relay: &Relay, run: &mut Run, agent: &AgentName, how: Clo
 
 fn check(relay: &Relay, run: &Run, hop: &Hop, package: &HandoffPackage, how: Closing) -> Vec<Compliance> {
     let (messages, answer) = conversation(run, &hop.to);
-    let messages = &messages[since(messages, hop, package)..];
+    let contract = run.extra().owed.map(|owed| owed.contract);
+    let messages = &messages[since(messages, hop, package, contract)..];
     let constraints = package.constraints().iter().map(|text| &**text);
     let of = |constraint| {
         let answer = answer.as_deref();
@@ -43,10 +103,11 @@ fn conversation<'a>(run: &'a Run, agent: &str) -> (&'a [Message], Option<String>
 }
 
 /// Where in a conversation the package came: as a message, or as the result of a handoff that came back.
-fn since(messages: &[Message], hop: &Hop, package: &HandoffPackage) -> usize {
-    let (told, json) = (package.to_prompt(&hop.from), package.to_json());
+fn since(messages: &[Message], hop: &Hop, package: &HandoffPackage, contract: Option<Contract>) -> usize {
+    let under = [None, contract].map(|contract| package.to_prompt_under(&hop.from, contract));
+    let json = package.to_json();
     let brings = |message: &Message| {
-        message.texts().any(|text| text == told)
+        message.texts().any(|text| under.iter().any(|told| told == text))
             || message.tool_results().any(|result| result.words().contains(&json))
     };
     messages.iter().rposition(brings).unwrap_or(0)
@@ -55,19 +116,21 @@ fn since(messages: &[Message], hop: &Hop, package: &HandoffPackage) -> usize {
 impl Done {
     /// The end of a run: what was handed over ends with it, and nobody waits any more. A run that failed may be tried
     /// again, so there both stay open.
-    pub(super) fn of(relay: &Relay, mut run: Box<Run>, end: RunEnd, at: Millis) -> Self {
-        let how = match &end {
-            RunEnd::Failed { .. } => return Self { run, end },
+    pub(super) fn of(relay: &Relay, run: Box<Run>, end: RunEnd, at: Millis) -> Self {
+        let mut done = Self { run, end };
+        let how = match &done.end {
+            RunEnd::Failed { .. } => return done,
             RunEnd::TakenOver { .. } => Closing::Escalated,
             RunEnd::Cancelled { .. } => Closing::Cancelled,
-            end => DelegateStatus::of(end, run.idle(run.active.as_str()), run.left_open() > 0).closing(),
+            _ => done.status().closing(),
         };
+        let run = &mut done.run;
         let waiting: Vec<AgentName> = run.extra().awaiting.iter().map(|waits| waits.agent.clone()).collect();
         let active = run.active.clone();
         for agent in waiting.iter().chain([&active]) {
-            end_work(relay, &mut run, agent, how, at);
+            end_work(relay, run, agent, how, at);
         }
-        returning::stop_waiting_all(&mut run, "the run ended before the turn came back");
-        Self { run, end }
+        returning::stop_waiting_all(run, "the run ended before the turn came back");
+        done
     }
 }

@@ -4,7 +4,7 @@
 //! and what crossed cannot be proven without a key: somebody who can write the saved text can write another
 //! conversation, as long as all of it agrees.
 
-use sommelier_protocol::ToolUse;
+use sommelier_protocol::{Message, ToolUse};
 use sommelier_runtime::turn::{MOST_COUNTED, Reserved, ToolCalls};
 use sommelier_runtime::{AgentName, Definition};
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use super::completing;
 use super::delegation::Branch;
 use super::human::{self, Held};
-use super::{AskHuman, Delegation, Done, Step, end_of};
+use super::{AskHuman, Delegation, Done, Step, end_of, may_be_mended};
 use crate::arbiter;
 use crate::completion;
 use crate::delegate::Deputy;
@@ -25,6 +25,9 @@ use crate::{
 
 /// What is wrong where a person's answer has no question of its own.
 const UNASKED: &str = "an answer is on record that nobody was asked for";
+
+/// What is wrong where broken answers were not sent back as often as is on record.
+const SENT_BACK: &str = "the answers that were sent back do not add up";
 
 /// Where in the tree a run stands.
 #[derive(Clone, Copy)]
@@ -49,6 +52,9 @@ impl Step {
         }
         if run.idle(run.active.as_str()).is_some() {
             return Some("the agent that has the turn is at rest".into());
+        }
+        if !run.sent_back_as_often_as_it_says(self.messages()) {
+            return Some(SENT_BACK.to_owned());
         }
         if let Some(flaw) = self.flaw_of_turns(relay) {
             return Some(flaw.to_owned());
@@ -87,6 +93,21 @@ impl Step {
                 Some("the handoff is not the one that its call asks for".to_owned())
             }
             _ => None,
+        }
+    }
+
+    /// The messages of the turn that is out.
+    fn messages(&self) -> &[Message] {
+        match self {
+            Self::CallModel(step) => step.inner.messages(),
+            Self::CallTools(step) => step.inner.messages(),
+            Self::AskHuman(step) => match &step.held {
+                Held::Tools(inner) => inner.messages(),
+                Held::Reserved(inner) => inner.messages(),
+            },
+            Self::Delegate(step) => step.inner.messages(),
+            Self::HandOff(step) => step.inner.messages(),
+            Self::Done(_) => &[],
         }
     }
 
@@ -269,6 +290,9 @@ impl Done {
         if let Some(flaw) = self.run.flaw_of_rest(relay, 0, 0) {
             return Some(flaw.to_owned());
         }
+        if !self.run.sent_back_as_often_as_it_says(&[]) {
+            return Some(SENT_BACK.to_owned());
+        }
         (!self.has_its_end(relay)).then(|| "the run's end is not that of the turn".to_owned())
     }
 
@@ -285,7 +309,13 @@ impl Done {
             }
             (TurnEnd::Closed, RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. }) => true,
             (TurnEnd::Closed, end) => matches!(end, RunEnd::Failed { .. }),
-            (_, end) => *end == end_of(relay, &self.run, turn),
+            (_, end) => {
+                let is_broken = matches!(end, RunEnd::ContractBroken { .. });
+                let is_over = relay
+                    .agent(self.run.active.as_str())
+                    .is_some_and(|agent| !(is_broken && may_be_mended(&self.run, agent, turn)));
+                is_over && *end == end_of(relay, &self.run, turn)
+            }
         }
     }
 }
@@ -393,11 +423,13 @@ impl Run {
         let counted = [self.messages, self.model_calls, self.tool_calls];
         let is_of_its_place = match place {
             Place::Root => {
-                self.allowance == relay.max_model_calls()
+                self.extra().owed.is_none()
+                    && self.allowance == relay.max_model_calls()
                     && self.user_words().is_some() == relay.wants_user_words()
             }
             Place::Branch(deputy) => {
                 (1..=deputy.max_model_calls).contains(&self.allowance)
+                    && self.extra().owed.map(|owed| owed.contract) == deputy.contract
                     && self.user_words().is_none()
                     && self.messages == 1
                     && self.trail.hops().first().is_none_or(|hop| hop.from == deputy.entry)
@@ -425,6 +457,15 @@ impl Run {
             .or_else(|| self.flaw_of_decisions(relay))
             .map(str::to_owned)
             .or_else(|| self.flaw_of_links(relay))
+    }
+
+    /// Whether the answers that broke a contract were sent back as often as is on record. `out` are the messages of the
+    /// turn that is out.
+    fn sent_back_as_often_as_it_says(&self, out: &[Message]) -> bool {
+        let Some(owed) = &self.extra().owed else { return true };
+        let at_rest = self.idle.iter().flat_map(|(_, turn)| turn.messages());
+        let waiting = self.extra().awaiting.iter().flat_map(|waits| waits.inner.messages());
+        owed.adds_up(out.iter().chain(at_rest).chain(waiting))
     }
 
     /// Whether each answer is one to a question of this run, that came before it.

@@ -137,7 +137,7 @@ impl Question<'_> {
         let Self { place, call, deputy } = self;
         let id: Box<str> = branch_id(run, place).into();
         let branch = Run::branch(id.clone(), deputy, allowance, run);
-        let words = Words::or_dash(package.to_question(&run.active));
+        let words = Words::or_dash(package.to_question_under(&run.active, deputy.contract));
         let step = activate(&deputy.relay, Box::new(branch), words, at);
         let (from, tool, call_id) = (run.active.clone(), deputy.tool.clone(), call.id().into());
         Branch { asked: Asked { id, from, tool, place, call_id, at, package }, step }

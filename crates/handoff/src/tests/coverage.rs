@@ -177,5 +177,6 @@ fn end_word(end: &RunEnd) -> &'static str {
         RunEnd::UnknownStop { .. } => 10,
         RunEnd::Cancelled { .. } => 11,
         RunEnd::TakenOver { .. } => unreachable!("no scenario asks a person"),
+        RunEnd::ContractBroken { .. } => unreachable!("no delegate of a scenario has a contract"),
     }]
 }

@@ -94,7 +94,15 @@ pub(super) fn result_of(done: &Done, steps_used: u32) -> DelegateResult {
         end => end.told(),
     };
     let reason = (status != DelegateStatus::Done).then(|| told.into());
-    DelegateResult { status, finding: finding.map(Into::into), reason, steps_used, effects: Vec::new() }
+    DelegateResult {
+        status,
+        finding: finding.map(Into::into),
+        reason,
+        steps_used,
+        effects: Vec::new(),
+        action_needed: None,
+        evidence: Vec::new(),
+    }
 }
 
 /// The messages of a turn after it has heard `words`: the one message, or the earlier ones with the words
