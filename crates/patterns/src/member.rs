@@ -1,6 +1,6 @@
 //! Whom a pattern may ask.
 
-use sommelier_handoff::{AgentName, Delegate, PackagePolicy};
+use sommelier_handoff::{AgentName, Contract, Delegate, PackagePolicy};
 
 use crate::{Rule, TeamError};
 
@@ -73,6 +73,11 @@ impl Member {
     /// What a question and its context may be like, as [`Delegate::policy`].
     pub fn policy(self, policy: PackagePolicy) -> Self {
         self.with(|delegate| delegate.policy(policy))
+    }
+
+    /// What its answers must be like, as [`Delegate::contract`]. Where a rule leads it, the rule has to write them so.
+    pub fn contract(self, contract: Contract) -> Self {
+        self.with(|delegate| delegate.contract(contract))
     }
 
     fn with(self, change: impl FnOnce(Delegate) -> Delegate) -> Self {

@@ -1,7 +1,7 @@
 //! An agent that is code.
 
 use serde::{Deserialize, Serialize};
-use sommelier_handoff::{DelegateStatus, Fields, HandoffPackage};
+use sommelier_handoff::{Contract, DelegateStatus, Fields, HandoffPackage};
 use sommelier_protocol::{ContentBlock, Message, ModelRequest, ModelResponse, Role, StopReason, ToolUse};
 use sommelier_runtime::{Model, ModelError};
 use std::fmt;
@@ -60,7 +60,12 @@ pub struct Finding {
     pub status: DelegateStatus,
     /// What it says; `None` when there is nothing.
     pub finding: Option<String>,
-    /// Why it is not done, in the core's words, which are for whoever looks after the agents; `None` when it is done.
+    /// What it recommends to be done next, where it answers under a [contract](sommelier_handoff::Contract).
+    pub action_needed: Option<String>,
+    /// The ids that bear the finding out, where it answers under a contract.
+    pub evidence: Vec<String>,
+    /// Why it is not done; `None` when it is. These are the core's words, for whoever looks after the agents; its own
+    /// where it answers under a contract.
     pub reason: Option<String>,
     /// Model calls it took, those of its own delegates included.
     pub steps_used: u32,
@@ -143,16 +148,18 @@ fn reply(content: Vec<ContentBlock>, stop: StopReason) -> ModelResponse {
 }
 
 fn sight(messages: &[Message]) -> Sight {
-    // What the user adds while delegates work stands beside their results, and begins nothing anew.
+    // What the user adds while delegates work stands beside their results, and begins nothing anew. Neither does an
+    // answer that is sent back: a rule has the same one again.
     let begins = |message: &Message| {
         message.role == Role::User
-            && message.texts().next().is_some()
+            && message.texts().any(|text| !Contract::is_sent_back(text))
             && message.tool_results().next().is_none()
     };
     let start = messages.iter().rposition(begins).unwrap_or(0);
     let since = messages.get(start..).unwrap_or_default();
     let spoken = since.iter().filter(|message| message.role == Role::User);
-    let words = spoken.flat_map(Message::texts).last().unwrap_or_default();
+    let words = spoken.flat_map(Message::texts).filter(|text| !Contract::is_sent_back(text));
+    let words = words.last().unwrap_or_default();
     let results = since.iter().flat_map(Message::tool_results);
     let calls: Vec<&ToolUse> = since.iter().flat_map(Message::tool_uses).collect();
     let findings = results.map(|result| {
@@ -172,6 +179,9 @@ fn finding(tool: &str, words: &str) -> Finding {
     struct Told {
         status: Option<DelegateStatus>,
         finding: Option<String>,
+        action_needed: Option<String>,
+        #[serde(default)]
+        evidence: Vec<String>,
         reason: Option<String>,
         detail: Option<String>,
         #[serde(default)]
@@ -179,8 +189,8 @@ fn finding(tool: &str, words: &str) -> Finding {
     }
     let tool = tool.to_owned();
     match serde_json::from_str::<Told>(words) {
-        Ok(Told { status: Some(status), finding, reason, steps_used, .. }) => {
-            Finding { tool, status, finding, reason, steps_used }
+        Ok(Told { status: Some(status), finding, action_needed, evidence, reason, steps_used, .. }) => {
+            Finding { tool, status, finding, action_needed, evidence, reason, steps_used }
         }
         told => {
             let detail = told.ok().and_then(|told| told.detail).unwrap_or_else(|| words.to_owned());
@@ -188,6 +198,8 @@ fn finding(tool: &str, words: &str) -> Finding {
                 tool,
                 status: DelegateStatus::Failed,
                 finding: None,
+                action_needed: None,
+                evidence: Vec::new(),
                 reason: Some(detail),
                 steps_used: 0,
             }
