@@ -7,7 +7,7 @@ mod harness;
 use harness::{
     Seen, Spans, Turn, agent, calls, ended, hands_to, links, question, runner, says, script, supervised,
 };
-use sommelier_handoff::{Delegate, OnFailedBranch, Relay, Step};
+use sommelier_handoff::{Contract, Delegate, OnFailedBranch, Relay, Step};
 use sommelier_protocol::{ContentBlock, StopReason, ToolName};
 use sommelier_runtime::{AgentName, Model, ScriptedModel, script};
 use std::time::{Duration, Instant};
@@ -102,6 +102,34 @@ fn a_supervisor_with_two_branches_is_one_tree() {
             format!("15 chat in 2: {}", chat("supervisor", "end_turn")),
         ]
     );
+}
+
+/// S3-21, S3-23: the span of a question under a contract tells what its branch says of itself, or that it broke the
+/// contract; and no word of either.
+#[test]
+fn the_span_of_a_question_tells_how_its_contract_was_kept() {
+    let relay = Relay::builder()
+        .agent(agent("supervisor"))
+        .delegate("supervisor", Delegate::new("ask_billing", agent("billing")).contract(Contract::default()))
+        .entry("supervisor")
+        .build()
+        .unwrap();
+    let says_it_failed =
+        r#"{"status":"failed","finding":null,"action_needed":null,"evidence":[],"reason":"MARKER"}"#;
+    for (answers, expected) in [
+        (vec![says_it_failed], ["failed", "answered", "failed", "1"]),
+        (vec!["MARKER", says_it_failed], ["failed", "answered", "failed", "2"]),
+        (vec!["MARKER", "MARKER"], ["failed", "contract_broken", "contract_broken", "2"]),
+    ] {
+        let turns = answers.into_iter().map(|answer| ("billing", says(answer)));
+        let asks = ("supervisor", calls([("ask_billing", question("Was INV-311 paid?"))]));
+        let model = script(std::iter::once(asks).chain(turns).chain([("supervisor", says("Nothing."))]));
+        let (_, spans) = Spans::of(|| ended(runner(model).conversation("c").run(&relay, "hello")));
+        let delegates = spans.named("delegate");
+        let told = delegates.iter().map(|span| span.pick(["status", "end", "error.type", "steps_used"]));
+        assert_eq!(told.collect::<Vec<_>>(), [expected]);
+        assert!(!spans.lines().concat().contains("MARKER"));
+    }
 }
 
 /// The delegations' spans, in the order of their ids: the branch's id, and what came of it.
