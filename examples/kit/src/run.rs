@@ -53,6 +53,12 @@ pub struct LinkRow {
     pub status: &'static str,
     /// What the asker was told; `None` when there is nothing.
     pub finding: Option<String>,
+    /// What was recommended to be done next. Left out when nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action_needed: Option<String>,
+    /// The ids that bear the finding out. Left out when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
     /// Why it is not done; `None` when it is.
     pub reason: Option<String>,
     /// Model calls of the branch, those of its own branches included.
@@ -132,11 +138,10 @@ impl LinkRow {
 
     /// The row of a delegation of `run`.
     pub fn of(run: &Run, link: &Link) -> Self {
-        let (status, finding, reason, steps_used) = match &link.outcome {
-            LinkOutcome::Returned { result, .. } => {
-                (result.status.as_str(), result.finding.clone(), result.reason.clone(), result.steps_used)
-            }
-            LinkOutcome::Refused { refusal } => ("refused", None, Some(refusal.to_string().into()), 0),
+        let result = link.result();
+        let (status, reason) = match &link.outcome {
+            LinkOutcome::Returned { result, .. } => (result.status.as_str(), result.reason.clone()),
+            LinkOutcome::Refused { refusal } => ("refused", Some(refusal.to_string().into())),
         };
         let hops = link.run().map(|done| done.run().trail().taken().map(HopRow::of).collect());
         Self {
@@ -147,9 +152,11 @@ impl LinkRow {
             package: link.package.clone(),
             package_bytes: link.package_bytes,
             status,
-            finding: finding.map(Into::into),
+            finding: result.and_then(|result| result.finding.clone()).map(Into::into),
+            action_needed: result.and_then(|result| result.action_needed.clone()).map(Into::into),
+            evidence: result.iter().flat_map(|result| &result.evidence).map(ToString::to_string).collect(),
             reason: reason.map(Into::into),
-            steps_used,
+            steps_used: result.map_or(0, |result| result.steps_used),
             hops: hops.unwrap_or_default(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Run it with `cargo xtask example mini-agents`. A customer asks about an invoice and a parcel, and two desks know one of
 //! them each. The same desks work in both patterns: a supervisor asks them and keeps the turn, or triage hands its turn to
-//! one of them. Then three things go wrong.
+//! one of them. Then four things go wrong.
 
 mod desks;
 mod handoff;
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         flags: &[
             ("fails", "TIMES", "how often billing's archive fails in exercise a, 0 to 3"),
             ("budget", "CALLS", "model calls of the whole tree in exercise b, 5 to 50"),
+            ("words", "TIMES", "how often billing answers in free text in exercise d, 0 to 2"),
             ("handoffs", "MOST", "transfers that the loop may make, 0 to 5"),
         ],
     };
@@ -40,6 +41,7 @@ struct Document {
     billing_fails: SupervisedRow,
     budget: Budgeted,
     wrong_triage: Vec<[Passed; 3]>,
+    free_text: SupervisedRow,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +65,7 @@ fn show(flags: &Flags) -> Result<Shown<Document>, Box<dyn Error>> {
     };
     let fails = number("fails", 0..=3, 3)?;
     let budget = number("budget", 5..=50, 5)?;
+    let words = number("words", 0..=2, 2)?;
     let most = number("handoffs", 0..=5, i64::from(handoff::MAX_HANDOFFS))?;
 
     let both = supervisor::at_once("both", 0)?;
@@ -70,6 +73,7 @@ fn show(flags: &Flags) -> Result<Shown<Document>, Box<dyn Error>> {
     let circle = handoff::circle(most)?;
     let failing = supervisor::at_once("failing", fails)?;
     let spent = supervisor::in_turn("budget", budget)?;
+    let in_words = supervisor::in_words("words", words)?;
     let errors = (0..=4).map(handoff::errors).collect::<Result<Vec<_>, _>>()?;
 
     let label = both.label().to_owned();
@@ -105,6 +109,10 @@ fn show(flags: &Flags) -> Result<Shown<Document>, Box<dyn Error>> {
         mended.told(),
         "\nWho answers at each cap, and after how many activations:\n".to_owned(),
         handoff::table(&errors),
+        section(&format!("Exercise d: billing answers in free text, {words} time(s)")),
+        in_words.told_sent_back(),
+        in_words.told_links(),
+        format!("  supervisor answers: {}\n", in_words.report.answer()),
     ]
     .concat();
     let claims = [
@@ -116,6 +124,8 @@ fn show(flags: &Flags) -> Result<Shown<Document>, Box<dyn Error>> {
         spent.claims_budget(budget),
         vec![spent.claim_asked("b")],
         handoff::claims(&circle, &errors),
+        in_words.claims_in_words(words),
+        vec![in_words.claim_asked("d")],
     ];
     let json = Document {
         model: label,
@@ -129,6 +139,7 @@ fn show(flags: &Flags) -> Result<Shown<Document>, Box<dyn Error>> {
         billing_fails: failing.row(),
         budget: Budgeted { model_calls: budget, spending, run: spent.row() },
         wrong_triage: errors,
+        free_text: in_words.row(),
     };
     Ok(Shown { text, json, claims: claims.concat() })
 }

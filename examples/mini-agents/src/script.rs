@@ -15,37 +15,93 @@ pub(crate) fn turns(
     (0..turns).fold(model, |model, _| model.turn(agent, decide.clone()))
 }
 
-/// Billing: it looks the invoice up, once more where that failed, and says what was found.
-pub(crate) fn bill(request: &ModelRequest<'_>) -> ModelResponse {
-    let found: Value = serde_json::from_str(&script::last_result(request)).unwrap_or_default();
-    match (found["id"].as_str(), found["amount"].as_f64()) {
-        (Some(invoice), Some(amount)) => script::say(match found["times_paid"].as_u64() {
-            Some(2) => format!("{invoice} was paid twice; next: refund {amount:.2}."),
-            Some(times) => format!("{invoice} was paid {times} time(s); there is nothing to refund."),
+/// What a desk has found.
+struct Found {
+    says: String,
+    /// What it recommends.
+    next: Option<String>,
+    /// The id that its tool brought.
+    id: String,
+}
+
+impl Found {
+    fn of_invoice(request: &ModelRequest<'_>) -> Option<Self> {
+        let found = last_found(request);
+        let (id, amount) = (found["id"].as_str()?.to_owned(), found["amount"].as_f64()?);
+        let (says, next) = match found["times_paid"].as_u64() {
+            Some(2) => (format!("{id} was paid twice"), Some(format!("refund {amount:.2}"))),
+            Some(times) => (format!("{id} was paid {times} time(s); there is nothing to refund"), None),
             None => {
-                format!("{invoice} is about {amount:.2}; the archive does not say how often it was paid.")
+                (format!("{id} is about {amount:.2}; the archive does not say how often it was paid"), None)
             }
-        }),
-        _ => look_up(request, "get_invoice", "invoice_id", "INV-"),
+        };
+        Some(Self { says, next, id })
     }
+
+    fn of_parcel(request: &ModelRequest<'_>) -> Option<Self> {
+        let found = last_found(request);
+        let [id, status, eta] = ["id", "status", "eta"].map(|member| found[member].as_str());
+        let (id, status, eta) = (id?.to_owned(), status?, eta?);
+        Some(Self { says: format!("{id} is {status}, expected on {eta}"), next: None, id })
+    }
+
+    /// In words, as to a customer.
+    fn in_words(&self) -> ModelResponse {
+        script::say(sentence(&self.says, self.next.as_deref()))
+    }
+
+    /// As a contract wants it.
+    fn stated(&self) -> ModelResponse {
+        let (finding, next, id) = (json!(sentence(&self.says, None)), json!(self.next), json!(self.id));
+        // Written by hand, so that its members stand in the order in which they are read.
+        script::say(format!(
+            r#"{{"status":"done","finding":{finding},"action_needed":{next},"evidence":[{id}],"reason":null}}"#
+        ))
+    }
+}
+
+/// What was found and what comes next, in a sentence.
+fn sentence(says: &str, next: Option<&str>) -> String {
+    let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
+    format!("{}{next}.", says.trim_end_matches('.'))
+}
+
+fn last_found(request: &ModelRequest<'_>) -> Value {
+    serde_json::from_str(&script::last_result(request)).unwrap_or_default()
+}
+
+/// Billing: it looks the invoice up, once more where that failed, and says in words what was found.
+pub(crate) fn bill(request: &ModelRequest<'_>) -> ModelResponse {
+    Found::of_invoice(request).map_or_else(|| get_invoice(request), |found| found.in_words())
+}
+
+/// Billing, whose answer has a contract to keep.
+pub(crate) fn bill_stated(request: &ModelRequest<'_>) -> ModelResponse {
+    Found::of_invoice(request).map_or_else(|| get_invoice(request), |found| found.stated())
 }
 
 /// Billing, asked once more after it has answered: it still has what it found.
 pub(crate) fn bill_again(request: &ModelRequest<'_>) -> ModelResponse {
-    let found: Value = serde_json::from_str(&script::last_result(request)).unwrap_or_default();
-    let amount = found["amount"].as_f64().unwrap_or_default();
+    let amount = last_found(request)["amount"].as_f64().unwrap_or_default();
     script::say(format!("The {amount:.2} go back the way they came when the refund has been approved."))
 }
 
-/// Shipping: it tracks the parcel and says where it is.
+/// Shipping: it tracks the parcel and says in words where it is.
 pub(crate) fn ship(request: &ModelRequest<'_>) -> ModelResponse {
-    let found: Value = serde_json::from_str(&script::last_result(request)).unwrap_or_default();
-    match (found["id"].as_str(), found["status"].as_str(), found["eta"].as_str()) {
-        (Some(parcel), Some(status), Some(eta)) => {
-            script::say(format!("{parcel} is {status}, expected on {eta}."))
-        }
-        _ => look_up(request, "track_parcel", "parcel_id", "A-"),
-    }
+    Found::of_parcel(request).map_or_else(|| track_parcel(request), |found| found.in_words())
+}
+
+/// Shipping, whose answer has a contract to keep.
+pub(crate) fn ship_stated(request: &ModelRequest<'_>) -> ModelResponse {
+    Found::of_parcel(request).map_or_else(|| track_parcel(request), |found| found.stated())
+}
+
+fn get_invoice(request: &ModelRequest<'_>) -> ModelResponse {
+    look_up(request, "get_invoice", "invoice_id", "INV-")
+}
+
+fn track_parcel(request: &ModelRequest<'_>) -> ModelResponse {
+    look_up(request, "track_parcel", "parcel_id", "A-")
 }
 
 /// A call of a desk's tool with the id that stands in what the desk was asked.
@@ -67,11 +123,11 @@ pub(crate) fn ask(questions: &'static [(&'static str, &'static str)]) -> ModelRe
     script::calls(calls.map(|((tool, _), arguments)| (*tool, *tool, arguments.as_str())))
 }
 
-/// The supervisor's answer: a sentence for each question, what was found or that there is nothing.
+/// The supervisor's answer: a sentence for each question, what was found and is recommended, or that there is nothing.
 pub(crate) fn joint(request: &ModelRequest<'_>) -> ModelResponse {
     let calls: Vec<&ToolUse> = request.messages.iter().flat_map(Message::tool_uses).collect();
     let results: Vec<&ToolResult> = request.messages.iter().flat_map(Message::tool_results).collect();
-    let sentence = |call: &&ToolUse| {
+    let told = |call: &&ToolUse| {
         let desk = match call.name() {
             "ask_billing" => "Billing",
             _ => "Shipping",
@@ -79,13 +135,15 @@ pub(crate) fn joint(request: &ModelRequest<'_>) -> ModelResponse {
         let result = results.iter().find(|result| result.tool_use_id() == call.id());
         let told = result.map(|result| result.words()).unwrap_or_default();
         let told: Value = serde_json::from_str(&told).unwrap_or_default();
+        let is_broken = told["reason"].as_str().is_some_and(|reason| reason.starts_with("contract_broken"));
         match (told["finding"].as_str(), told["error"].as_str()) {
-            (Some(finding), _) => finding.to_owned(),
+            (Some(finding), _) => sentence(finding, told["action_needed"].as_str()),
             (None, Some(error)) => format!("{desk} could not be asked ({error})."),
+            (None, None) if is_broken => format!("{desk}'s answer cannot be used."),
             (None, None) => format!("{desk} is unavailable."),
         }
     };
-    script::say(calls.iter().map(sentence).collect::<Vec<_>>().join(" "))
+    script::say(calls.iter().map(told).collect::<Vec<_>>().join(" "))
 }
 
 /// A transfer: the receiver and the summary.

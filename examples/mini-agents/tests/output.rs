@@ -31,12 +31,12 @@ fn the_page_shows_what_is_printed() {
     example().check_page();
 }
 
-/// S3-06, S3-10, S3-11, S3-12, S3-13: both questions in one message, the joint answer over both fixtures, and two links
-/// from the run that asked.
+/// S3-06, S3-10, S3-11, S3-12, S3-13, S3-21, S3-22: both questions in one message, the joint answer over both fixtures,
+/// and two links from the run that asked. Each finding has what it rests on and what it recommends beside it.
 #[test]
 fn a_supervisor_answers_both_halves_over_two_links() {
     let document = document("");
-    let link = |child: &str, tool: &str, question: &str, bytes: u32, finding: &str| {
+    let link = |child: &str, tool: &str, question: &str, bytes: u32, finding: &str, id: &str| {
         json!({
             "parent_run": "both",
             "child_run": child,
@@ -46,10 +46,20 @@ fn a_supervisor_answers_both_halves_over_two_links() {
             "package_bytes": bytes,
             "status": "done",
             "finding": finding,
+            "evidence": [id],
             "reason": null,
             "steps_used": 2,
         })
     };
+    let mut billing = link(
+        "both/1/1/0",
+        "ask_billing",
+        "Was INV-311 paid twice?",
+        47,
+        "INV-311 was paid twice.",
+        "INV-311",
+    );
+    billing["action_needed"] = json!("refund 49.00");
     let refund = "INV-311 was paid twice; next: refund 49.00.";
     let parcel = "A-7 is in transit, expected on 2026-09-30.";
     assert_eq!(
@@ -64,8 +74,8 @@ fn a_supervisor_answers_both_halves_over_two_links() {
             "tool_calls": 2,
             "refusals": [],
             "links": [
-                link("both/1/1/0", "ask_billing", "Was INV-311 paid twice?", 47, refund),
-                link("both/1/1/1", "ask_shipping", "Where is parcel A-7?", 44, parcel),
+                billing,
+                link("both/1/1/1", "ask_shipping", "Where is parcel A-7?", 44, parcel, "A-7"),
             ],
         })
     );
@@ -260,11 +270,40 @@ fn a_wrong_transfer_is_mended_by_one_back_and_the_cap_stops_ping_pong() {
     assert_eq!(mended["agent"], "shipping");
 }
 
+/// S3-23: an answer in free text is sent back once. One that is mended is taken; one that is not is refused, and the other
+/// half is answered all the same.
+#[test]
+fn free_text_is_sent_back_and_then_refused() {
+    let parcel = "A-7 is in transit, expected on 2026-09-30.";
+    let refund = "INV-311 was paid twice; next: refund 49.00.";
+    let broken = json!("contract_broken: free_text at answer");
+    for (words, status, billing, reason, steps) in [
+        ("0", "done", refund, Value::Null, 2),
+        ("1", "done", refund, Value::Null, 3),
+        ("2", "failed", "Billing's answer cannot be used.", broken, 3),
+    ] {
+        let run = &document(&format!("--words {words}"))["free_text"]["run"];
+        assert_eq!(run["answer"], format!("{billing} {parcel}"), "{words}");
+        assert_eq!(column(&run["links"], "status"), [status, "done"], "{words}");
+        assert_eq!(column(&run["links"], "reason"), [reason, Value::Null], "{words}");
+        assert_eq!(column(&run["links"], "steps_used"), [json!(steps), json!(2)], "{words}");
+    }
+}
+
 #[test]
 fn everything_that_is_claimed_holds() {
-    for flags in ["", "--fails 0", "--budget 6", "--budget 50", "--handoffs 0", "--handoffs 5"] {
+    for flags in [
+        "",
+        "--fails 0",
+        "--budget 6",
+        "--budget 50",
+        "--words 0",
+        "--words 1",
+        "--handoffs 0",
+        "--handoffs 5",
+    ] {
         let claims = document(flags)["claims"].clone();
-        assert_eq!(column(&claims, "holds"), [true; 30], "{flags}: {claims}");
+        assert_eq!(column(&claims, "holds"), [true; 36], "{flags}: {claims}");
     }
 }
 
@@ -274,6 +313,7 @@ fn wrong_use_is_told() {
     for (flags, told) in [
         ("--fails 4", "--fails 4: 0 to 3 are possible"),
         ("--budget 4", "--budget 4: 5 to 50 are possible"),
+        ("--words 3", "--words 3: 0 to 2 are possible"),
         ("--handoffs 6", "--handoffs 6: 0 to 5 are possible"),
         ("--handoffs two", "--handoffs two: a whole number is wanted"),
     ] {
