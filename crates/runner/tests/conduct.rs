@@ -41,9 +41,9 @@ fn constraints_are_counted_where_work_has_ended() {
         .turn("b", |_| script::say("Fine."))
         .turn("b", |_| script::say("As I said, fine."));
     let runner = Runner::new(&model).conversation("c");
-    let report = ended(runner.run(&relay, "Hello.").unwrap());
+    let report = ended(runner.run(&relay, "Hello."));
     assert_eq!(constraints(), Constraints { kept: 1, broken: 0, unchecked: 1, unknown: 1 });
-    ended(runner.go_on(&relay, report.into_done(), "Again, please.").unwrap());
+    ended(runner.go_on(&relay, report.into_done(), "Again, please."));
     assert_eq!(constraints(), Constraints { kept: 1, broken: 0, unchecked: 1, unknown: 1 });
 
     let boss = Relay::builder().agent(Agent::new("boss", "")).entry("boss");
@@ -53,7 +53,7 @@ fn constraints_are_counted_where_work_has_ended() {
         .turn("a", |_| script::call("tu_1", "handoff_to_specialist", HANDS))
         .turn("b", |_| script::say("Quite fine."))
         .turn("boss", |_| script::say("Well."));
-    ended(Runner::new(&model).conversation("d").run(&boss, "Hello.").unwrap());
+    ended(Runner::new(&model).conversation("d").run(&boss, "Hello."));
     assert_eq!(constraints(), Constraints { kept: 1, broken: 1, unchecked: 2, unknown: 2 });
     assert_eq!(metrics.report().quality().constraint_violation_rate, Some(0.5));
 }
