@@ -8,8 +8,8 @@ use harness::{
     Session, Turn, agent, calls, hands, looks, name, payer, pays, question, says, says_and_looks, script, to,
 };
 use sommelier_handoff::{
-    Agent, Closing, Contract, ContractError, Delegate, DelegateStatus, HandoffPackage, LoadError,
-    PackageError, Relay, RelayBuilder, Route, RunEnd, Step,
+    Agent, COMPLETE_HANDOFF, Closing, Contract, ContractError, Delegate, DelegateStatus, HandoffPackage,
+    LoadError, PackageError, Relay, RelayBuilder, Route, RunEnd, Step,
 };
 use sommelier_runtime::script;
 
@@ -510,6 +510,92 @@ fn what_is_handed_on_inside_a_branch_is_under_the_senders_terms() {
         assert!(!heard.contains("JSON object"), "{heard}");
     }
     assert!(session.results("supervisor", 0)[0].contains(r#""status":"done""#));
+}
+
+/// Triage hands over two open items, and the desk completes them with these lists and answers.
+fn completed(reports: &[(&str, &str, &str)]) -> Relayed {
+    let relay = team(Route::new("triage", "desk"));
+    let package = r#"{"specialist":"desk","task":"Look.","context":{},"open_items":["count","weigh"]}"#;
+    let completes = |(done, open, answer): &(&str, &str, &str)| {
+        let answer = serde_json::Value::from(*answer);
+        calls([(COMPLETE_HANDOFF, format!(r#"{{"done":[{done}],"open":[{open}],"answer":{answer}}}"#))])
+    };
+    let desk = reports.iter().map(|report| ("desk", completes(report)));
+    let model = script(
+        [asks(), ("triage", hands(package))]
+            .into_iter()
+            .chain(desk)
+            .chain([answers("supervisor", SUPERVISOR_ENDS)]),
+    );
+    let mut saved = Vec::new();
+    let session = Session::new(&relay, &model).at_each_step(|step| {
+        saved.push(step.save().unwrap());
+        step
+    });
+    let session = session.say("INV-311?").ends(RunEnd::Answered);
+    let told = session.results("supervisor", 0);
+    let hop = session.run().links()[0].run().unwrap().run().trail().hops()[0].clone();
+    drop(session);
+    for saved in saved {
+        assert!(relay.load(&saved).is_ok(), "{saved}");
+    }
+    Relayed { told, how: hop.end.unwrap().how, is_completed: hop.completion().is_some() }
+}
+
+#[derive(Debug, PartialEq)]
+struct Relayed {
+    told: Vec<String>,
+    how: Closing,
+    is_completed: bool,
+}
+
+const BOTH: &str = r#""count","weigh""#;
+
+/// S3-23, R19: the answer in a completion has the contract to keep. One that breaks it completes nothing and is sent back.
+#[test]
+fn a_completion_whose_answer_breaks_the_contract_completes_nothing() {
+    let sound = done("Twice.", "");
+    assert_eq!(
+        completed(&[(BOTH, "", "Twice."), (BOTH, "", &sound)]),
+        Relayed {
+            told: vec![r#"tu_1_0={"status":"done","finding":"Twice.","steps_used":3}"#.to_owned()],
+            how: Closing::Done,
+            is_completed: true,
+        }
+    );
+    let broken = r#"tu_1_0!{"status":"failed","finding":null,"reason":"contract_broken: free_text at answer","steps_used":3}"#;
+    assert_eq!(
+        completed(&[(BOTH, "", "Twice."), (BOTH, "", "Twice!")]),
+        Relayed { told: vec![broken.to_owned()], how: Closing::Failed, is_completed: false }
+    );
+    // What the loop says of a completion is no evidence.
+    let counts = done("Twice.", "\"completed\"");
+    let unfounded = broken.replace("free_text at answer", "unfounded at evidence");
+    assert_eq!(
+        completed(&[(BOTH, "", &counts), (BOTH, "", &counts)]),
+        Relayed { told: vec![unfounded], how: Closing::Failed, is_completed: false }
+    );
+}
+
+/// C119, R19: an answer that states that all is done, while items are open, is partial; one that gives a reason of its own
+/// keeps it.
+#[test]
+fn what_is_left_open_is_not_done() {
+    let part =
+        r#"{"status":"partial","finding":"Once.","action_needed":null,"evidence":[],"reason":"no scales"}"#;
+    for (answer, told) in [
+        (
+            done("Twice.", ""),
+            r#"tu_1_0={"status":"partial","finding":"Twice.","reason":"items_open: 1","steps_used":2}"#,
+        ),
+        (
+            part.to_owned(),
+            r#"tu_1_0={"status":"partial","finding":"Once.","reason":"no scales","steps_used":2}"#,
+        ),
+    ] {
+        let found = completed(&[(r#""count""#, r#""weigh""#, &answer)]);
+        assert_eq!(found, Relayed { told: vec![told.to_owned()], how: Closing::Partial, is_completed: true });
+    }
 }
 
 /// A name of a receiver in an answer that keeps the contract announces no handoff: its status says how far it came.
