@@ -344,7 +344,7 @@ fn fit(
     run: &Run,
     package: &HandoffPackage,
 ) -> Result<Option<HandoffPackage>, Refusal> {
-    let carried = carry(relay, run, package);
+    let carried = run.carry(relay, package);
     let carried = carry_back(run, to, carried.as_ref().unwrap_or(package)).or(carried);
     let package = carried.as_ref().unwrap_or(package);
     let changed = changed(relay, Some(&way.route), package)?;
@@ -380,17 +380,6 @@ fn changed(
     HandoffPackage::read(&package.to_json()).map_err(|errors| Refusal::InvalidPackage { errors })?;
     let failed = |Broken { transform, causes }| Refusal::TransformFailed { transform, causes };
     transform::through(transforms, package).map_err(failed)
-}
-
-/// The package with the constraints that it lacks: the relay's own, and those of every package that was handed over
-/// before. What binds once binds whoever works later; a model may add to it and leave nothing out.
-fn carry(relay: &Relay, run: &Run, package: &HandoffPackage) -> Option<HandoffPackage> {
-    let binding = relay.constraints().iter().chain(&run.extra().constraints);
-    let lacking = binding.filter(|constraint| !package.constraints().contains(constraint));
-    lacking.fold(None, |with: Option<HandoffPackage>, constraint| {
-        let with = with.unwrap_or_else(|| package.clone());
-        Some(if with.constraints().contains(constraint) { with } else { with.constraint(constraint.clone()) })
-    })
 }
 
 /// The package with the open items of the agent that it gives the turn back to, those left out that are said to be done:

@@ -11,7 +11,7 @@ use crate::own_guard::{Judged, Objection, OwnGuard};
 use crate::pseudo_tool;
 use crate::refusal::first;
 use crate::transform::{self, Broken};
-use crate::{BuildError, Contract, HandoffPackage, PackageError, PackagePolicy, Relay, Trail};
+use crate::{BuildError, Contract, HandoffPackage, PackageError, PackagePolicy, Relay, Run, Trail};
 
 /// Model calls that a delegate may make for one question when nothing else is said.
 pub const DELEGATE_MODEL_CALLS: u32 = 4;
@@ -194,17 +194,19 @@ impl Deputy {
         (told, self.relay.fingerprint(), &self.entry, self.max_model_calls, self.contract)
     }
 
-    /// The question of a call as a package, as it leaves the asker's `relay`; `most` are the bytes of arguments that a
-    /// call of the asker may bring.
+    /// The question of a call as a package, as it leaves the asker's `run` in its `relay`: with what binds the asker, and
+    /// after the transforms. `most` are the bytes of arguments that a call of the asker may bring.
     pub(crate) fn question(
         &self,
         relay: &Relay,
+        run: &Run,
         call: &ToolUse,
         most: usize,
     ) -> Result<HandoffPackage, DelegateRefusal> {
         let invalid = |errors| DelegateRefusal::InvalidQuestion { errors };
         let failed = |Broken { transform, causes }| DelegateRefusal::TransformFailed { transform, causes };
         let written = pseudo_tool::read_question(call, most).map_err(invalid)?;
+        let written = run.carry(relay, &written).unwrap_or(written);
         let package = transform::through(relay.transforms(), &written).map_err(failed)?.unwrap_or(written);
         let errors: Vec<_> = self.policy.check(&package).into_iter().map(PackageError::of_question).collect();
         if errors.is_empty() { Ok(package) } else { Err(invalid(errors)) }

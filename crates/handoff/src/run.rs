@@ -58,7 +58,8 @@ pub(crate) struct Extra {
     /// Words of the user that came while a step was out, and have not been put before a model yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) inbox: Vec<Box<str>>,
-    /// What the packages that were handed over have bound whoever works on, each once, in order.
+    /// What the packages that were handed over have bound whoever works on, each once, in order; in a branch after what
+    /// its question binds it to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) constraints: Vec<Box<str>>,
     /// Agents whose handoff is to come back, the one that is answered first last.
@@ -265,7 +266,20 @@ impl Run {
         &self.extra().constraints
     }
 
-    /// Notes what a package that is handed over binds whoever works on.
+    /// The package with the constraints that it lacks, `None` when it lacks none: the relay's own, and those of every package
+    /// that was handed over before. What binds once binds whoever works later, by a handoff or by a question; a model may
+    /// add to it and leave nothing out.
+    pub(crate) fn carry(&self, relay: &Relay, package: &HandoffPackage) -> Option<HandoffPackage> {
+        let binding = relay.constraints().iter().chain(self.constraints());
+        let lacking = binding.filter(|constraint| !package.constraints().contains(constraint));
+        lacking.fold(None, |with: Option<HandoffPackage>, constraint| {
+            let with = with.unwrap_or_else(|| package.clone());
+            let has = with.constraints().contains(constraint);
+            Some(if has { with } else { with.constraint(constraint.clone()) })
+        })
+    }
+
+    /// Notes what a package that is handed over, or asks, binds whoever works on.
     pub(crate) fn bind(&mut self, package: &HandoffPackage) {
         for constraint in package.constraints() {
             if !self.constraints().contains(constraint) {

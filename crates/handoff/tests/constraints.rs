@@ -3,9 +3,10 @@
 
 mod harness;
 
-use harness::{Session, agent, hands, says, script};
+use harness::{Session, agent, calls, hands, question, says, script};
 use sommelier_handoff::{
-    BuildError, LoadError, PackagePolicy, Relay, RelayBuilder, Route, RunEnd, Section, Step,
+    BuildError, Delegate, HandoffPackage, LinkOutcome, LoadError, PackagePolicy, Relay, RelayBuilder, Route,
+    RunEnd, Section, Step,
 };
 
 /// Three agents in a row, on each way the minimal policy.
@@ -57,6 +58,42 @@ fn the_houses_own_constraints_stand_in_every_package() {
         let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
         assert_eq!(crossed(&session), [["the user is on a free trial"]]);
     }
+}
+
+/// C98: a question to a delegate carries them too, and binds whoever works in the branch: those of the house and those that
+/// the asker was handed, and on every hop inside.
+#[test]
+fn a_question_carries_what_binds_its_asker() {
+    let team =
+        Relay::builder().agent(agent("x")).agent(agent("y")).entry("x").route("x", "y").build().unwrap();
+    let relay =
+        row().constraint("on a trial").delegate("b", Delegate::team("ask_team", team)).build().unwrap();
+    let model = script([
+        ("a", hands(package("b", r#""EUR only""#))),
+        ("b", calls([("ask_team", question("How much?"))])),
+        ("x", hands(package("y", r#""in cents""#))),
+        ("y", says("Six.")),
+        ("b", says("Fine.")),
+    ]);
+    let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
+    let link = &session.run().links()[0];
+    let asked = HandoffPackage::new("How much?").constraint("on a trial").constraint("EUR only");
+    assert_eq!(link.package, Some(asked.clone()));
+    assert!(session.request("x", 0).json.contains("EUR only"), "the branch reads it");
+    let LinkOutcome::Returned { run: inside, .. } = &link.outcome else { panic!("{link:?}") };
+    let crossed = inside.run().trail().hops()[0].package.as_ref().unwrap().constraints().to_vec();
+    assert_eq!(crossed, ["in cents".into(), "on a trial".into(), "EUR only".into()]);
+    assert_eq!(session.run().constraints(), ["EUR only".into(), "on a trial".into()]);
+
+    let saved = Step::Done(session.into_done()).save().unwrap();
+    let forgot = saved.replacen(
+        r#""constraints":["on a trial","EUR only","in cents"]"#,
+        r#""constraints":["in cents"]"#,
+        1,
+    );
+    assert_ne!(saved, forgot);
+    let told = LoadError::NotAStep("the constraints are not those that were handed over".to_owned());
+    assert_eq!(relay.load(&forgot), Err(told));
 }
 
 /// What is carried counts in the package's bytes: a sender that leaves no room is told the cap.

@@ -33,7 +33,8 @@ const SENT_BACK: &str = "the answers that were sent back do not add up";
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Root,
-    Branch(&'a Deputy),
+    /// Whom it answers, and the question.
+    Branch(&'a Deputy, &'a HandoffPackage),
 }
 
 impl Step {
@@ -247,13 +248,14 @@ impl Delegation {
             && call.name() == asked.tool.as_str()
             && call.id() == &*asked.call_id
             && *asked.id == *self.run.call_id(asked.place)
-            && deputy.question(relay, call, agent.limits().input_bytes).as_ref() == Ok(&asked.package)
+            && deputy.question(relay, &self.run, call, agent.limits().input_bytes).as_ref()
+                == Ok(&asked.package)
             && deputy.judge(&asked.package, &self.run.trail).is_ok();
         if !is_asked {
             return Some("a branch is not the one that its call asks for".to_owned());
         }
         flaw_of_branch_run(deputy, &asked.id, branch.step.run())
-            .or_else(|| branch.step.flaw_at(&deputy.relay, Place::Branch(deputy)))
+            .or_else(|| branch.step.flaw_at(&deputy.relay, Place::Branch(deputy, &asked.package)))
     }
 }
 
@@ -271,11 +273,11 @@ impl Link {
         }
         let LinkOutcome::Returned { result, run: done, .. } = &self.outcome else { return None };
         let most = relay.agent(self.from.as_str()).map_or(usize::MAX, |agent| agent.limits().result_bytes);
-        if self.package.is_none() || *result != DelegateResult::of(done, &deputy.relay, most) {
-            return Some("a finding is not that of its branch".to_owned());
-        }
+        let question =
+            self.package.as_ref().filter(|_| *result == DelegateResult::of(done, &deputy.relay, most));
+        let Some(question) = question else { return Some("a finding is not that of its branch".to_owned()) };
         flaw_of_branch_run(deputy, &self.id, done.run())
-            .or_else(|| done.flaw_at(&deputy.relay, Place::Branch(deputy)))
+            .or_else(|| done.flaw_at(&deputy.relay, Place::Branch(deputy, question)))
     }
 }
 
@@ -427,7 +429,7 @@ impl Run {
                     && self.allowance == relay.max_model_calls()
                     && self.user_words().is_some() == relay.wants_user_words()
             }
-            Place::Branch(deputy) => {
+            Place::Branch(deputy, _) => {
                 (1..=deputy.max_model_calls).contains(&self.allowance)
                     && self.extra().owed.map(|owed| owed.contract) == deputy.contract
                     && self.user_words().is_none()
@@ -443,7 +445,11 @@ impl Run {
             return Some("the counts do not add up".to_owned());
         }
         let mut bound: Vec<&str> = Vec::new();
-        let packages = self.trail.taken().filter_map(|hop| hop.package.as_ref());
+        let question = match place {
+            Place::Root => None,
+            Place::Branch(_, question) => Some(question),
+        };
+        let packages = question.into_iter().chain(self.trail.taken().filter_map(|hop| hop.package.as_ref()));
         for constraint in packages.flat_map(HandoffPackage::constraints) {
             if !bound.contains(&&**constraint) {
                 bound.push(constraint);

@@ -94,7 +94,7 @@ fn look_at(
     most: usize,
 ) -> Result<HandoffPackage, Refused> {
     let tool = || deputy.tool.clone();
-    let package = match deputy.question(relay, call, most) {
+    let package = match deputy.question(relay, run, call, most) {
         Ok(package) => package,
         Err(refusal) => return Err((None, refusal)),
     };
@@ -136,7 +136,8 @@ impl Question<'_> {
         });
         let Self { place, call, deputy } = self;
         let id: Box<str> = branch_id(run, place).into();
-        let branch = Run::branch(id.clone(), deputy, allowance, run);
+        let mut branch = Run::branch(id.clone(), deputy, allowance, run);
+        branch.bind(&package);
         let words = Words::or_dash(package.to_question_under(&run.active, deputy.contract));
         let step = activate(&deputy.relay, Box::new(branch), words, at);
         let (from, tool, call_id) = (run.active.clone(), deputy.tool.clone(), call.id().into());
