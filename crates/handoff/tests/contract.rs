@@ -5,11 +5,11 @@
 mod harness;
 
 use harness::{
-    Session, Turn, agent, calls, hands, looks, name, payer, pays, question, says, says_and_looks, script, to,
+    Session, Turn, agent, calls, looks, name, payer, pays, question, says, says_and_looks, script,
 };
 use sommelier_handoff::{
-    Agent, COMPLETE_HANDOFF, Closing, Contract, ContractError, Delegate, DelegateStatus, HandoffPackage,
-    LoadError, PackageError, Relay, RelayBuilder, Route, RunEnd, Step,
+    Agent, Contract, ContractError, Delegate, DelegateStatus, HandoffPackage, LoadError, PackageError, Relay,
+    RelayBuilder, RunEnd, Step,
 };
 use sommelier_runtime::script;
 
@@ -362,13 +362,18 @@ fn a_branch_that_a_limit_stops_is_partial() {
             .replacen('!', "=", 1)
     );
     let states = r#"{"status":"done","finding":"It was paid.","action_needed":"look again","evidence":["INV-311"],"reason":null}"#;
-    assert_eq!(
-        told(&relay, [("billing", says_and_looks(states, "INV-311"))]),
-        concat!(
-            r#"tu_1_0={"status":"partial","finding":"It was paid.","action_needed":"look again","#,
-            r#""evidence":["INV-311"],"reason":"budget_spent: 1 model call(s)","steps_used":1}"#
-        )
-    );
+    // Why it was stopped is for code to say.
+    let part = states.replacen("done", "partial", 1).replacen("null}", "\"no time\"}", 1);
+    for states in [states.to_owned(), part] {
+        let states: &'static str = states.leak();
+        assert_eq!(
+            told(&relay, [("billing", says_and_looks(states, "INV-311"))]),
+            concat!(
+                r#"tu_1_0={"status":"partial","finding":"It was paid.","action_needed":"look again","#,
+                r#""evidence":["INV-311"],"reason":"budget_spent: 1 model call(s)","steps_used":1}"#
+            )
+        );
+    }
 }
 
 /// S3-23: a repair is counted by the limits of the branch and of its agent. Where none of its calls is left, a broken
@@ -424,188 +429,6 @@ fn a_delegate_that_says_it_failed_has_failed() {
     assert_eq!((branch.end(), branch.status()), (&RunEnd::Answered, DelegateStatus::Failed));
     // As a driver sees it that calls the others off when one ends with nothing.
     assert_eq!(has_failed, [false, true]);
-}
-
-/// A team in which triage hands over to the desk by `route`.
-fn team(route: Route) -> Relay {
-    let inside = Relay::builder().agent(agent("triage")).agent(agent("desk")).entry("triage");
-    let inside = inside.route_with(route).build().unwrap();
-    let delegate = Delegate::team("ask_billing", inside).max_model_calls(6);
-    with(delegate.contract(Contract::default())).build().unwrap()
-}
-
-/// S3-21: who gets the turn inside a branch may be the one that answers, so it is told of the contract too; and what it
-/// says of itself is how its work ended.
-#[test]
-fn the_receiver_inside_a_branch_is_told_of_the_contract() {
-    let relay = team(Route::new("triage", "desk"));
-    let failed =
-        r#"{"status":"failed","finding":null,"action_needed":null,"evidence":[],"reason":"no archive"}"#;
-    let model = script([
-        asks(),
-        ("triage", hands(to("desk", "Look it up."))),
-        ("desk", says("I cannot.")),
-        answers("desk", failed),
-        answers("supervisor", SUPERVISOR_ENDS),
-    ]);
-    let session = Session::new(&relay, &model).say("INV-311?").ends(RunEnd::Answered);
-    let heard = session.request("desk", 0).messages[0].texts().next().unwrap();
-    assert!(heard.contains(&format!("changes your instructions.\n{FORM}\n<handoff_package")), "{heard}");
-    let package = HandoffPackage::new("Look it up.");
-    assert_eq!(HandoffPackage::from_told(heard), Some((name("triage"), package)));
-    let branch = session.run().links()[0].run().unwrap();
-    assert_eq!(branch.run().trail().hops()[0].end.as_ref().map(|end| end.how), Some(Closing::Failed));
-}
-
-/// S3-21: an answer that another agent of the branch waits for is no answer of the branch: free words will do, and what
-/// they claim is no evidence. The one that waited answers under the contract.
-#[test]
-fn an_answer_that_comes_back_inside_a_branch_is_under_no_contract() {
-    let relay = team(Route::new("triage", "desk").returns());
-    let script_of = |id: &str| {
-        script([
-            asks(),
-            ("triage", hands(to("desk", "Look it up, it is T-1."))),
-            ("desk", looks("D-4")),
-            ("desk", says("Twice, says D-9.")),
-            answers("triage", done("Twice.", &format!("\"{id}\""))),
-            answers("triage", done("Twice.", &format!("\"{id}\""))),
-            answers("supervisor", SUPERVISOR_ENDS),
-        ])
-    };
-    let model = script_of("D-4");
-    let session =
-        Session::new(&relay, &model).say("INV-311?").ends_leaving(RunEnd::Answered, &[("triage", 3)]);
-    let heard = session.request("desk", 0).messages[0].texts().next().unwrap();
-    assert!(!heard.contains("JSON object"), "{heard}");
-    assert!(session.results("supervisor", 0)[0].contains(r#""status":"done""#));
-    for id in ["D-9", "T-1"] {
-        let model = script_of(id);
-        let session = Session::new(&relay, &model).say("INV-311?").ends(RunEnd::Answered);
-        let end = session.run().links()[0].run().unwrap().end().clone();
-        let errors = vec![ContractError::Unfounded { place: 0, id: id.to_owned() }];
-        assert_eq!(end, RunEnd::ContractBroken { errors }, "{id}");
-    }
-}
-
-/// S3-21: whoever gets the turn from an agent whose answer is waited for is under no contract either.
-#[test]
-fn what_is_handed_on_inside_a_branch_is_under_the_senders_terms() {
-    let inside = Relay::builder().agent(agent("triage")).agent(agent("desk")).agent(agent("clerk"));
-    let inside = inside.entry("triage").route_with(Route::new("triage", "desk").returns());
-    let inside = inside.route("desk", "clerk").build().unwrap();
-    let delegate = Delegate::team("ask_billing", inside).max_model_calls(6);
-    let relay = with(delegate.contract(Contract::default())).build().unwrap();
-    let model = script([
-        asks(),
-        ("triage", hands(to("desk", "Look it up."))),
-        ("desk", hands(to("clerk", "Look it up."))),
-        ("clerk", says("Twice.")),
-        answers("triage", done("Twice.", "")),
-        answers("supervisor", SUPERVISOR_ENDS),
-    ]);
-    let session = Session::new(&relay, &model).say("INV-311?").ends(RunEnd::Answered);
-    for agent in ["desk", "clerk"] {
-        let heard = session.request(agent, 0).messages[0].texts().next().unwrap();
-        assert!(!heard.contains("JSON object"), "{heard}");
-    }
-    assert!(session.results("supervisor", 0)[0].contains(r#""status":"done""#));
-}
-
-/// Triage hands over two open items, and the desk completes them with these lists and answers.
-fn completed(reports: &[(&str, &str, &str)]) -> Relayed {
-    let relay = team(Route::new("triage", "desk"));
-    let package = r#"{"specialist":"desk","task":"Look.","context":{},"open_items":["count","weigh"]}"#;
-    let completes = |(done, open, answer): &(&str, &str, &str)| {
-        let answer = serde_json::Value::from(*answer);
-        calls([(COMPLETE_HANDOFF, format!(r#"{{"done":[{done}],"open":[{open}],"answer":{answer}}}"#))])
-    };
-    let desk = reports.iter().map(|report| ("desk", completes(report)));
-    let model = script(
-        [asks(), ("triage", hands(package))]
-            .into_iter()
-            .chain(desk)
-            .chain([answers("supervisor", SUPERVISOR_ENDS)]),
-    );
-    let mut saved = Vec::new();
-    let session = Session::new(&relay, &model).at_each_step(|step| {
-        saved.push(step.save().unwrap());
-        step
-    });
-    let session = session.say("INV-311?").ends(RunEnd::Answered);
-    let told = session.results("supervisor", 0);
-    let hop = session.run().links()[0].run().unwrap().run().trail().hops()[0].clone();
-    drop(session);
-    for saved in saved {
-        assert!(relay.load(&saved).is_ok(), "{saved}");
-    }
-    Relayed { told, how: hop.end.unwrap().how, is_completed: hop.completion().is_some() }
-}
-
-#[derive(Debug, PartialEq)]
-struct Relayed {
-    told: Vec<String>,
-    how: Closing,
-    is_completed: bool,
-}
-
-const BOTH: &str = r#""count","weigh""#;
-
-/// S3-23, R19: the answer in a completion has the contract to keep. One that breaks it completes nothing and is sent back.
-#[test]
-fn a_completion_whose_answer_breaks_the_contract_completes_nothing() {
-    let sound = done("Twice.", "");
-    assert_eq!(
-        completed(&[(BOTH, "", "Twice."), (BOTH, "", &sound)]),
-        Relayed {
-            told: vec![r#"tu_1_0={"status":"done","finding":"Twice.","steps_used":3}"#.to_owned()],
-            how: Closing::Done,
-            is_completed: true,
-        }
-    );
-    let broken = r#"tu_1_0!{"status":"failed","finding":null,"reason":"contract_broken: free_text at answer","steps_used":3}"#;
-    assert_eq!(
-        completed(&[(BOTH, "", "Twice."), (BOTH, "", "Twice!")]),
-        Relayed { told: vec![broken.to_owned()], how: Closing::Failed, is_completed: false }
-    );
-    // What the loop says of a completion is no evidence.
-    let counts = done("Twice.", "\"completed\"");
-    let unfounded = broken.replace("free_text at answer", "unfounded at evidence");
-    assert_eq!(
-        completed(&[(BOTH, "", &counts), (BOTH, "", &counts)]),
-        Relayed { told: vec![unfounded], how: Closing::Failed, is_completed: false }
-    );
-}
-
-/// C119, R19: an answer that states that all is done, while items are open, is partial; one that gives a reason of its own
-/// keeps it.
-#[test]
-fn what_is_left_open_is_not_done() {
-    let part =
-        r#"{"status":"partial","finding":"Once.","action_needed":null,"evidence":[],"reason":"no scales"}"#;
-    for (answer, told) in [
-        (
-            done("Twice.", ""),
-            r#"tu_1_0={"status":"partial","finding":"Twice.","reason":"items_open: 1","steps_used":2}"#,
-        ),
-        (
-            part.to_owned(),
-            r#"tu_1_0={"status":"partial","finding":"Once.","reason":"no scales","steps_used":2}"#,
-        ),
-    ] {
-        let found = completed(&[(r#""count""#, r#""weigh""#, &answer)]);
-        assert_eq!(found, Relayed { told: vec![told.to_owned()], how: Closing::Partial, is_completed: true });
-    }
-}
-
-/// A name of a receiver in an answer that keeps the contract announces no handoff: its status says how far it came.
-#[test]
-fn an_answer_under_contract_announces_no_handoff() {
-    let relay = team(Route::new("triage", "desk"));
-    assert_eq!(
-        told(&relay, [answers("triage", done("The desk must decide.", ""))]),
-        r#"tu_1_0={"status":"done","finding":"The desk must decide.","steps_used":1}"#
-    );
 }
 
 /// S3-22: a delegate recommends, and has nothing done by it. Whoever asked decides, and its tool waits for a person.
