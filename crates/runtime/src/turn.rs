@@ -483,6 +483,16 @@ impl Reserved {
         wanted(&self.owing, &self.plans, &Plan::Reserve)
     }
 
+    /// The calls of the newest reply that have their answer: the agent's own tools have run, and the layer above may have
+    /// [settled](Self::settle) some of its calls.
+    pub fn answered(&self) -> impl DoubleEndedIterator<Item = (&ToolUse, &ToolOutput)> {
+        let calls: Vec<_> = self.owing.calls().zip(&self.plans).collect();
+        calls.into_iter().filter_map(|(call, plan)| match plan {
+            Plan::Answered(output) => Some((call, output)),
+            Plan::Run | Plan::Reserve => None,
+        })
+    }
+
     /// Replies that the conversation has had, the one with these calls included. With a name of the
     /// conversation it makes a scope for [`dispatch`](tool::dispatch) that no other reply has.
     pub fn replies(&self) -> u32 {
