@@ -10,9 +10,11 @@ use crate::own_guard::Objection;
 use crate::planted::{self, Bug};
 use crate::pseudo_tool::Wish;
 use crate::relay::Way;
+use crate::source::Source;
 use crate::transform::{self, Broken};
 use crate::{
-    Answer, Guard, HandoffPackage, Hop, HopOutcome, Millis, PackageError, Refusal, Relay, Route, Run,
+    Answer, Artifact, Asks, Guard, HandoffPackage, Hop, HopOutcome, Millis, PackageError, Refusal, Relay,
+    Route, Run,
 };
 
 /// What the arbiter makes of the handoffs of one reply: an output for each, in call order; the hop that is
@@ -44,7 +46,7 @@ struct Looked {
 /// duplicate, and every other is refused.
 pub(crate) fn rule(relay: &Relay, run: &Run, reserved: &Reserved, at: Millis) -> Ruling {
     let mut looked: Vec<Looked> =
-        reserved.calls().map(|(place, call)| look(relay, run, place, call)).collect();
+        reserved.calls().map(|(place, call)| look(relay, run, reserved, (place, call), at)).collect();
     let winner = looked.iter().position(|handoff| handoff.verdict.is_ok());
     #[cfg(test)]
     let winner = planted::instead(Bug::LastHandoffTaken, winner, || {
@@ -110,8 +112,11 @@ pub(crate) fn is_asked_for(
         history_bytes: reserved.history_bytes(),
         ..record(run, place, to.as_str().into(), call.id().into(), hop.at)
     };
+    let source = Source { run, reserved, at: made_at(run, place, hop.at) };
+    let is_it =
+        fit(relay, (to, way), source, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package);
     written == to.as_str()
-        && fit(relay, (to, way), run, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package)
+        && (is_it || may_be_overtaken(run, package))
         && *hop == record
         && capped(relay, run, to).is_ok()
         && new_pair(relay, run, to).is_ok()
@@ -167,11 +172,58 @@ fn refuse_the_rest(looked: &mut [Looked], winner: usize) {
     }
 }
 
-fn look(relay: &Relay, run: &Run, place: usize, call: &ToolUse) -> Looked {
+/// Whether code has put an artifact of the package into the run's table, perhaps since the handoff was ruled on: then it is
+/// ruled on again when it is taken, whatever is held.
+pub(crate) fn may_be_overtaken(run: &Run, package: &HandoffPackage) -> bool {
+    let mut kept = run.artifacts().iter().filter(|artifact| artifact.is_kept_by_code());
+    kept.any(|artifact| package.artifacts().get(&artifact.name).is_some())
+}
+
+/// Whether what crosses is still what its call asks for. Without artifacts nothing can have changed.
+pub(crate) fn is_current(relay: &Relay, run: &Run, reserved: &Reserved, taken: &Taken) -> bool {
+    if taken.package.artifacts().is_empty() {
+        return true;
+    }
+    let call = reserved.calls().find(|(_, call)| call.id() == &*taken.hop.call_id);
+    let (Some((place, call)), Some(way)) = (call, relay.way(&run.active, &taken.to)) else { return false };
+    let Ok(asked) = wish(relay, run, call).package else { return false };
+    let source = Source { run, reserved, at: made_at(run, place, taken.hop.at) };
+    fit(relay, (&taken.to, way), source, &asked)
+        .is_ok_and(|with| with.as_ref().unwrap_or(&asked) == &taken.package)
+}
+
+/// What the run's table holds anew when a handoff is taken at `at`.
+pub(crate) fn added(run: &Run, reserved: &Reserved, taken: &Taken, at: Millis) -> Vec<Artifact> {
+    if taken.package.artifacts().is_empty() {
+        return Vec::new();
+    }
+    let call = reserved.calls().find(|(_, call)| call.id() == &*taken.hop.call_id);
+    let Some((place, call)) = call else { return Vec::new() };
+    let Ok(written) = Wish::read(call, crate::law::INPUT_BYTES).package else { return Vec::new() };
+    let source = Source { run, reserved, at: made_at(run, place, taken.hop.at) };
+    source.added(&written, &taken.package, at)
+}
+
+/// Since when what a handoff brings is what it is: it does not change while a person is asked about it.
+fn made_at(run: &Run, place: usize, at: Millis) -> Millis {
+    match run.decision_record_at(place).map(|decision| &decision.question) {
+        Some(question) if matches!(question.asks, Asks::Handoff { .. }) => question.at,
+        _ => at,
+    }
+}
+
+fn look(
+    relay: &Relay,
+    run: &Run,
+    reserved: &Reserved,
+    (place, call): (usize, &ToolUse),
+    at: Millis,
+) -> Looked {
     let Wish { specialist, mut package } = wish(relay, run, call);
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
-    let verdict = judge(relay, run, specialist.map(|_| written.as_str()), &mut package)
-        .and_then(|to| allowed(run, place, to));
+    let source = Source { run, reserved, at: made_at(run, place, at) };
+    let verdict = judge(relay, source, specialist.map(|_| written.as_str()), &mut package)
+        .and_then(|to| allowed(run, place, to, package.as_ref().ok()));
     // A package that was refused before it was made fit is on record as it would have crossed.
     if verdict.as_ref().is_err_and(|refusal| refusal.guard() <= Guard::Package)
         && let Ok(written_package) = &package
@@ -202,10 +254,11 @@ fn wish(relay: &Relay, run: &Run, call: &ToolUse) -> Wish {
 /// Asks the guards, in order. Where the route asks for the user's words, the package gets them on the way.
 fn judge(
     relay: &Relay,
-    run: &Run,
+    source: Source<'_>,
     specialist: Result<&str, PackageError>,
     package: &mut Result<HandoffPackage, Vec<PackageError>>,
 ) -> Result<AgentName, Refusal> {
+    let run = source.run;
     let from = &run.active;
     let name = match specialist {
         Ok(name) => name,
@@ -229,7 +282,7 @@ fn judge(
         return Err(Refusal::NoRoute { from: from.clone(), to: to.clone(), legal });
     };
     let fitted = match package {
-        Ok(package) => fit(relay, (to, way), run, package),
+        Ok(package) => fit(relay, (to, way), source, package),
         Err(errors) => Err(Refusal::InvalidPackage { errors: errors.clone() }),
     };
     match fitted {
@@ -282,13 +335,26 @@ fn own(relay: &Relay, way: &Way, run: &Run, to: &AgentName, package: &HandoffPac
     guards.try_for_each(|guard| guard.judge(package, &trail)).map_err(refusal)
 }
 
-/// Whether no person has said no.
-fn allowed(run: &Run, place: usize, to: AgentName) -> Result<AgentName, Refusal> {
-    match run.decision_at(place) {
-        Some(Answer::Reject { reason }) => Err(Refusal::NotApproved { to, reason: reason.to_string() }),
+/// Whether no person has said no. A yes is one to the package that was shown, and to no other.
+fn allowed(
+    run: &Run,
+    place: usize,
+    to: AgentName,
+    package: Option<&HandoffPackage>,
+) -> Result<AgentName, Refusal> {
+    let Some(decision) = run.decision_record_at(place) else { return Ok(to) };
+    match (&decision.answer, &decision.question.asks) {
+        (Answer::Reject { reason }, _) => Err(Refusal::NotApproved { to, reason: reason.to_string() }),
+        (Answer::Approve, Asks::Handoff { package: shown, .. }) if Some(&**shown) != package => {
+            Err(Refusal::NotApproved { to, reason: OVERTAKEN.to_owned() })
+        }
         _ => Ok(to),
     }
 }
+
+/// Why a yes does not count any more.
+const OVERTAKEN: &str =
+    "an artifact has changed since it was shown; hand over again, so that it can be asked anew";
 
 fn known<'a>(relay: &'a Relay, from: &AgentName, name: &str) -> Result<&'a AgentName, Refusal> {
     if let Some(agent) = relay.agent(name) {
@@ -332,8 +398,8 @@ fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
 }
 
 /// The artifacts that code writes where a route asks for the user's words.
-const USER_WORDS: &str = "user_words";
-const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
+pub(crate) const USER_WORDS: &str = "user_words";
+pub(crate) const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
 
 /// The package as it crosses on a route, `None` when it crosses as it is, or why it does not. It was read under the
 /// law, so the policy is all that is left to ask, and whether it leaves to code what is code's to write. What code
@@ -341,26 +407,36 @@ const USER_WORDS_LEFT_OUT: &str = "user_words_left_out";
 fn fit(
     relay: &Relay,
     (to, way): (&AgentName, &Way),
-    run: &Run,
-    package: &HandoffPackage,
+    source: Source<'_>,
+    written: &HandoffPackage,
 ) -> Result<Option<HandoffPackage>, Refusal> {
-    let carried = run.carry(relay, package);
-    let carried = carry_back(run, to, carried.as_ref().unwrap_or(package)).or(carried);
-    let package = carried.as_ref().unwrap_or(package);
-    let changed = changed(relay, Some(&way.route), package)?;
-    let mut errors = way.route.policy.check(changed.as_ref().unwrap_or(package));
+    let run = source.run;
+    let carried = run.carry(relay, written);
+    let carried = carry_back(run, to, carried.as_ref().unwrap_or(written)).or(carried);
+    let package = carried.as_ref().unwrap_or(written);
+    let (resolved, mut errors) = match source.resolve(relay, &way.route, package) {
+        Ok(resolved) => (resolved, Vec::new()),
+        Err(errors) => (None, errors),
+    };
+    let package = resolved.as_ref().unwrap_or(package);
+    let changed = if errors.is_empty() { changed(relay, Some(&way.route), package)? } else { None };
+    errors.extend(way.route.policy.check(changed.as_ref().unwrap_or(package)));
     if way.route.with_user_words {
         let forged = [USER_WORDS, USER_WORDS_LEFT_OUT].into_iter();
         let forged = forged.filter(|name| package.artifacts().get(name).is_some());
         errors.extend(forged.map(|name| PackageError::WrittenByCode { path: format!("artifacts.{name}") }));
     }
-    match run.user_words() {
-        _ if !errors.is_empty() => Err(Refusal::InvalidPackage { errors }),
+    let crossing = match run.user_words() {
+        _ if !errors.is_empty() => return Err(Refusal::InvalidPackage { errors }),
         Some(words) if way.route.with_user_words => {
             let with = with_user_words(relay, way, words, package)?;
-            with.map(Some).map_err(|error| Refusal::InvalidPackage { errors: vec![error] })
+            Some(with.map_err(|error| Refusal::InvalidPackage { errors: vec![error] })?)
         }
-        _ => Ok(changed.or(carried)),
+        _ => changed.or(resolved).or(carried),
+    };
+    match source.check_room(written, crossing.as_ref().unwrap_or(written)) {
+        Some(error) => Err(Refusal::InvalidPackage { errors: vec![error] }),
+        None => Ok(crossing),
     }
 }
 

@@ -57,6 +57,14 @@ impl Json {
         }
     }
 
+    /// The number, if this is one and its text is one of this type.
+    pub(crate) fn number<T: std::str::FromStr>(&self) -> Option<T> {
+        match self {
+            Self::Number(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// What kind of value this is, in words.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

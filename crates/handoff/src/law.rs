@@ -13,7 +13,7 @@
 //! | members of one object | at most [`KEYS`], no key twice |
 //! | values in all | at most [`NODES`] |
 //! | one string | at most [`STRING_BYTES`]; no control character but line end and tab, no separator of lines or paragraphs, no character that turns the direction of text, no tag character or anything else of the tags' plane |
-//! | one key | at most [`KEY_BYTES`], an ASCII identifier |
+//! | one key | at most [`KEY_BYTES`], an ASCII identifier; of an artifact also `$artifact` or `$result_of`, which make a reference of it |
 //! | numbers | a whole number of 64 bits, or a decimal that a 64-bit float gives back unchanged |
 
 use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -40,9 +40,20 @@ pub const STRING_BYTES: usize = 16 * 1024;
 /// Bytes of one key.
 pub const KEY_BYTES: usize = 128;
 
+/// The key of a reference to an artifact of the run.
+pub(crate) const ARTIFACT: &str = "$artifact";
+/// The key of a reference to what a tool has brought.
+pub(crate) const RESULT_OF: &str = "$result_of";
+
 /// Reads `text` under the law.
 pub(crate) fn read(text: &str) -> Result<Json, PackageError> {
     read_at(text, Vec::new())
+}
+
+/// Reads the text of a package, whose artifacts may be references. No datum can be taken for one: in data their keys
+/// are illegal.
+pub(crate) fn read_package(text: &str) -> Result<Json, PackageError> {
+    Reader { nodes: 0, path: Vec::new(), references: true }.read(text)
 }
 
 /// Reads a value that code gives to a member of `section`, as if it stood in a package.
@@ -66,13 +77,7 @@ pub(crate) fn read_value(value: &(impl Serialize + ?Sized), path: Vec<String>) -
 }
 
 fn read_at(text: &str, path: Vec<String>) -> Result<Json, PackageError> {
-    if text.len() > INPUT_BYTES {
-        return Err(PackageError::InputTooLarge { bytes: text.len(), most: INPUT_BYTES });
-    }
-    let mut reader = Reader { nodes: 0, path };
-    // One pass over the whole text first, without recursion: what follows reads parts that are JSON.
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| reader.not_json(&error))?;
-    reader.value(raw.get())
+    Reader { nodes: 0, path, references: false }.read(text)
 }
 
 /// The arguments of a call: the text of the member `apart`, which is no part of the package, and the others,
@@ -88,7 +93,7 @@ pub(crate) fn read_arguments(input: &RawJson, apart: &str) -> Result<Arguments, 
     if text.len() > INPUT_BYTES {
         return Err(PackageError::InputTooLarge { bytes: text.len(), most: INPUT_BYTES });
     }
-    let mut reader = Reader { nodes: 1, path: Vec::new() };
+    let mut reader = Reader { nodes: 1, path: Vec::new(), references: true };
     let members: Members<'_> = parts(text).map_err(|error| reader.not_json(&error))?;
     let (mine, others): (Vec<_>, Vec<_>) = members.0.into_iter().partition(|(key, _)| key == apart);
     let apart = match &mine[..] {
@@ -100,7 +105,7 @@ pub(crate) fn read_arguments(input: &RawJson, apart: &str) -> Result<Arguments, 
 }
 
 fn text_of(json: &str, path: &str) -> Result<Box<str>, PackageError> {
-    let reader = Reader { nodes: 0, path: vec![path.to_owned()] };
+    let reader = Reader { nodes: 0, path: vec![path.to_owned()], references: false };
     if json.starts_with('"') {
         return serde_json::from_str(json).map_err(|error| reader.not_json(&error));
     }
@@ -111,9 +116,20 @@ fn text_of(json: &str, path: &str) -> Result<Box<str>, PackageError> {
 struct Reader {
     nodes: usize,
     path: Vec<String>,
+    /// Whether artifacts may be references.
+    references: bool,
 }
 
 impl Reader {
+    fn read(&mut self, text: &str) -> Result<Json, PackageError> {
+        if text.len() > INPUT_BYTES {
+            return Err(PackageError::InputTooLarge { bytes: text.len(), most: INPUT_BYTES });
+        }
+        // One pass over the whole text first, without recursion: what follows reads parts that are JSON.
+        let raw: &RawValue = serde_json::from_str(text).map_err(|error| self.not_json(&error))?;
+        self.value(raw.get())
+    }
+
     fn value(&mut self, text: &str) -> Result<Json, PackageError> {
         self.nodes += 1;
         if self.nodes > NODES {
@@ -143,7 +159,7 @@ impl Reader {
         }
         let mut fields = Fields::default();
         for (key, value) in members {
-            if !is_key(&key) {
+            if !is_key(&key) && !self.is_reference(&key) {
                 return Err(PackageError::IllegalKey { path: self.path(), found: shortened(&key) });
             }
             self.path.push(key);
@@ -156,6 +172,12 @@ impl Reader {
             fields.push(key, value);
         }
         Ok(fields)
+    }
+
+    /// Whether this key makes a reference of the artifact that is being read.
+    fn is_reference(&self, key: &str) -> bool {
+        let is_artifact = self.path.len() == 2 && self.path[0] == "artifacts";
+        self.references && is_artifact && [ARTIFACT, RESULT_OF].contains(&key)
     }
 
     fn array(&mut self, text: &str) -> Result<Vec<Json>, PackageError> {
@@ -198,7 +220,7 @@ impl Reader {
     }
 }
 
-fn is_key(text: &str) -> bool {
+pub(crate) fn is_key(text: &str) -> bool {
     let mut bytes = text.bytes();
     let begins = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     let goes_on = bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');

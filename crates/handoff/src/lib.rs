@@ -65,6 +65,7 @@
 pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 
 mod arbiter;
+mod artifact;
 mod build_error;
 mod completion;
 mod contract;
@@ -84,11 +85,13 @@ mod planted;
 mod policy;
 mod pseudo_tool;
 mod question;
+mod reference;
 mod refusal;
 mod relay;
 mod route;
 mod routes;
 mod run;
+mod source;
 pub mod step;
 #[cfg(test)]
 mod tests;
@@ -96,6 +99,7 @@ mod trail;
 mod transform;
 mod work;
 
+pub use artifact::{ARTIFACTS, Artifact, ArtifactValue, READ_ARTIFACT, TABLE_BYTES};
 pub use build_error::{BuildError, BuildErrors};
 pub use completion::{COMPLETE_HANDOFF, Completion, CompletionRefusal};
 pub use contract::{Contract, ContractError};

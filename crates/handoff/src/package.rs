@@ -5,10 +5,11 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use sommelier_protocol::{RawJson, json_string_len};
 use sommelier_runtime::AgentName;
 
+use crate::artifact::Which;
 use crate::completion::Report;
 use crate::json::list_len;
 use crate::question::Wording;
-use crate::{Contract, Fields, Json, PackageError, PackagePolicy, Section, history, law};
+use crate::{Contract, Fields, Json, PackageError, PackagePolicy, Section, history, law, reference};
 
 /// All that the receiver of a handoff gets: a task and its data.
 ///
@@ -85,7 +86,8 @@ impl HandoffPackage {
         Ok(self)
     }
 
-    /// Sets an artifact: a result of the work so far, small and inline.
+    /// Sets an artifact: a result of the work so far, small and inline. References are for models to write: see
+    /// [`Route::references`](crate::Route::references).
     ///
     /// # Errors
     /// [`PackageError`] when the value breaks the package law.
@@ -102,8 +104,13 @@ impl HandoffPackage {
 
     /// Sets an artifact that is known to be legal.
     pub(crate) fn with_artifact(mut self, name: &str, value: Json) -> Self {
-        self.more_mut().artifacts.set(name, value);
+        self.set_artifact(name, value);
         self
+    }
+
+    /// Puts something in the place of an artifact: its value, or a reference to it.
+    pub(crate) fn set_artifact(&mut self, name: &str, value: Json) {
+        self.more_mut().artifacts.set(name, value);
     }
 
     /// Adds a constraint: a budget, a tone, a deadline, a policy that binds whoever works on the task.
@@ -129,7 +136,7 @@ impl HandoffPackage {
     /// # Errors
     /// Everything that is wrong with it; the law stops at the first breach, types and members are all told.
     pub fn read(text: &str) -> Result<Self, Vec<PackageError>> {
-        match law::read(text).map_err(|error| vec![error])? {
+        match law::read_package(text).map_err(|error| vec![error])? {
             Json::Object(fields) => Self::from_fields(fields)?.within_law(text.len()),
             other => Err(vec![wrong_type("package", "an object", &other)]),
         }
@@ -165,6 +172,7 @@ impl HandoffPackage {
             open_items: strings(&mut fields, "open_items", &mut errors),
             artifacts: object(&mut fields, "artifacts", false, &mut errors),
         };
+        errors.extend(reference::broken(&more.artifacts));
         let package = Self { task, context, more: (more != NO_SECTIONS).then(|| Box::new(more)) };
         errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
             field: law::shortened(field),
@@ -215,6 +223,22 @@ impl HandoffPackage {
             legal: "done, open, answer".to_owned(),
         }));
         if errors.is_empty() { Ok(Report { done, open, answer }) } else { Err(errors) }
+    }
+
+    /// Which artifact is to be read, from members which have been read under the law.
+    pub(crate) fn which(mut fields: Fields) -> Result<Which, Vec<PackageError>> {
+        let mut errors = Vec::new();
+        let name = text(&mut fields, "name", &mut errors);
+        let version = fields.take("version");
+        if let Some(other) = version.as_ref().filter(|version| version.number::<u32>().is_none()) {
+            errors.push(wrong_type("version", "a whole number", other));
+        }
+        errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
+            field: law::shortened(field),
+            legal: "name, version".to_owned(),
+        }));
+        let version = version.and_then(|version| version.number());
+        if errors.is_empty() { Ok(Which { name, version }) } else { Err(errors) }
     }
 
     /// The task.
@@ -280,6 +304,12 @@ impl HandoffPackage {
         list_len(required.into_iter().chain(lists).chain(artifacts))
     }
 
+    /// Bytes of the artifacts that stand in the package by reference, as compact JSON: what the receiver may read, and what
+    /// does not cross by itself. 0 when all stand as their values. See [`Route::references`](crate::Route::references).
+    pub fn bytes_by_reference(&self) -> usize {
+        reference::forms(self).map(|(_, form)| form.bytes_elsewhere()).sum()
+    }
+
     /// The package as compact JSON, text in UTF-8 as it is.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -289,7 +319,7 @@ impl HandoffPackage {
     /// was built by code: empty when it is valid.
     pub fn validate(&self, policy: &PackagePolicy) -> Vec<PackageError> {
         let text = self.to_json();
-        let unlawful = law::read(&text).err().or_else(|| self.beyond_law());
+        let unlawful = law::read_package(&text).err().or_else(|| self.beyond_law());
         unlawful.into_iter().chain(policy.check(self)).collect()
     }
 

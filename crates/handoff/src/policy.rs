@@ -56,6 +56,9 @@ pub struct PackagePolicy {
     pub context_keys: usize,
     /// Bytes of the whole package as compact JSON.
     pub package_bytes: usize,
+    /// Bytes of compact JSON up to which an artifact that is passed by reference stands in the package as its value; see
+    /// [`Route::references`](crate::Route::references).
+    pub inline_bytes: usize,
     /// Lists and objects inside each other, the package itself included.
     pub depth: usize,
     /// Sections that must not be empty.
@@ -65,12 +68,14 @@ pub struct PackagePolicy {
 }
 
 impl PackagePolicy {
-    /// A task and what it needs: 500 bytes of task, 16 values, 2 KiB in all, depth 8.
+    /// A task and what it needs: 500 bytes of task, 16 values, 2 KiB in all, depth 8. Of what is passed by reference up to
+    /// 512 bytes stand inline.
     pub fn minimal() -> Self {
         Self {
             task_bytes: 500,
             context_keys: 16,
             package_bytes: 2048,
+            inline_bytes: 512,
             depth: 8,
             required: BTreeSet::new(),
             fields: Vec::new(),
@@ -135,12 +140,19 @@ impl PackagePolicy {
         package
     }
 
+    /// Sets the most bytes of an artifact that is passed by reference and stands in the package as its value.
+    pub fn inline_bytes(mut self, most: usize) -> Self {
+        self.inline_bytes = most;
+        self
+    }
+
     /// The caps that are higher than the law.
     pub(crate) fn beyond_law(&self) -> Vec<String> {
         let caps = [
             ("task_bytes", self.task_bytes, law::STRING_BYTES),
             ("context_keys", self.context_keys, law::KEYS),
             ("package_bytes", self.package_bytes, law::PACKAGE_BYTES),
+            ("inline_bytes", self.inline_bytes, law::PACKAGE_BYTES),
             ("depth", self.depth, law::DEPTH),
         ];
         let beyond = caps.into_iter().filter(|(_, found, most)| found > most);

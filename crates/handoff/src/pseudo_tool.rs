@@ -2,6 +2,7 @@
 
 use sommelier_protocol::{RawJson, ToolDefinition, ToolName, ToolUse};
 
+use crate::artifact::{READ_ARTIFACT, Which};
 use crate::completion::{COMPLETE_HANDOFF, Report};
 use crate::law::{self, Arguments};
 use crate::question::{ASK_HUMAN, Wording};
@@ -12,7 +13,7 @@ use crate::{Field, Fields, HandoffPackage, Json, PackageError, PackagePolicy};
 pub const HANDOFF_TO_SPECIALIST: &str = "handoff_to_specialist";
 
 /// The names of tools that are kept: no agent has a tool of its own, or a delegate, under one of them.
-pub(crate) const KEPT: [&str; 3] = [HANDOFF_TO_SPECIALIST, ASK_HUMAN, COMPLETE_HANDOFF];
+pub(crate) const KEPT: [&str; 4] = [HANDOFF_TO_SPECIALIST, ASK_HUMAN, COMPLETE_HANDOFF, READ_ARTIFACT];
 
 /// A legal receiver, as the sender's model is told of it.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,7 @@ pub(crate) struct Receiver<'a> {
     pub(crate) name: &'a str,
     pub(crate) purpose: &'a str,
     pub(crate) policy: &'a PackagePolicy,
+    pub(crate) references: bool,
 }
 
 impl Receiver<'_> {
@@ -33,6 +35,9 @@ impl Receiver<'_> {
         let needs: Vec<&str> = self.policy.required.iter().map(|section| section.as_str()).collect();
         if !needs.is_empty() {
             told.push_str(&format!(" (must have {})", needs.join(", ")));
+        }
+        if self.references {
+            told.push_str(" (takes references)");
         }
         told.push_str(&in_context(self.policy));
         told
@@ -57,11 +62,34 @@ pub(crate) fn definition(name: ToolName, receivers: &[Receiver<'_>]) -> ToolDefi
          Never pass messages. Specialists: {}.",
         who.join("; ")
     );
+    let artifacts = match receivers.iter().any(|receiver| receiver.references) {
+        true => RawJson::string(REFERENCES),
+        false => RawJson::string("Small results of the work so far, by name."),
+    };
     let schema = format!(
-        r#"{{"type":"object","properties":{{"specialist":{{"type":"string","enum":{legal},"description":"Who takes over."}},"task":{{"type":"string","description":"One specific question or order, complete in itself."}},"context":{{"type":"object","description":"The values needed for the task, by name."}},"constraints":{{"type":"array","items":{{"type":"string"}},"description":"What binds whoever works on the task."}},"completed_steps":{{"type":"array","items":{{"type":"string"}},"description":"What is done and not to be done again."}},"open_items":{{"type":"array","items":{{"type":"string"}},"description":"What is still to be done."}},"artifacts":{{"type":"object","description":"Small results of the work so far, by name."}}}},"required":["specialist","task","context"],"additionalProperties":false}}"#
+        r#"{{"type":"object","properties":{{"specialist":{{"type":"string","enum":{legal},"description":"Who takes over."}},"task":{{"type":"string","description":"One specific question or order, complete in itself."}},"context":{{"type":"object","description":"The values needed for the task, by name."}},"constraints":{{"type":"array","items":{{"type":"string"}},"description":"What binds whoever works on the task."}},"completed_steps":{{"type":"array","items":{{"type":"string"}},"description":"What is done and not to be done again."}},"open_items":{{"type":"array","items":{{"type":"string"}},"description":"What is still to be done."}},"artifacts":{{"type":"object","description":{artifacts}}}}},"required":["specialist","task","context"],"additionalProperties":false}}"#
     );
     let schema = RawJson::parse(&schema).unwrap_or_else(|_| RawJson::empty_object());
     ToolDefinition::new(name, description, schema)
+}
+
+/// What artifacts are where a route takes references.
+const REFERENCES: &str = "Results of the work so far, by name. Where references are taken, also \
+                          {\"$result_of\":\"<tool or call id>\"} for a result you have, \
+                          {\"$artifact\":\"<its name>\"} for an artifact you know of.";
+
+/// The tool by which an agent reads artifacts that stand in its package by reference.
+pub(crate) fn read_artifact(name: ToolName) -> ToolDefinition {
+    let description = "Reads an artifact that stands in your package as {\"$artifact\":\"<name>\",...}. \
+                       If there is a newer version by now, it says so: ask for that one then.";
+    let schema = r#"{"type":"object","properties":{"name":{"type":"string","description":"The artifact's name."},"version":{"type":"integer","minimum":1,"description":"The version; that of your package when left out."}},"required":["name"],"additionalProperties":false}"#;
+    let schema = RawJson::parse(schema).unwrap_or_else(|_| RawJson::empty_object());
+    ToolDefinition::new(name, description, schema)
+}
+
+/// Reads which artifact is asked for.
+pub(crate) fn read_which(call: &ToolUse, most: usize) -> Result<Which, Vec<PackageError>> {
+    HandoffPackage::which(members(call, most)?)
 }
 
 /// What a call of the pseudo-tool asks for: the receiver as it was written, and the package or what is wrong

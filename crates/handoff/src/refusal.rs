@@ -387,6 +387,72 @@ pub enum PackageError {
         /// The texts that are legal.
         legal: String,
     },
+    /// An artifact that is a reference, on a route that takes values alone.
+    #[error("`{path}` is a reference; this route takes values alone")]
+    NoReferences {
+        /// The member.
+        path: String,
+    },
+    /// A reference of no form that there is.
+    #[error(
+        "`{path}` is no reference: it is {{\"$result_of\": \"<tool or call id>\"}}, or {{\"$artifact\": \"<name>\"}} with a `version` beside it or none"
+    )]
+    BrokenReference {
+        /// The member.
+        path: String,
+    },
+    /// A reference under another name than its artifact has.
+    #[error("`{path}` refers to {found:?}: an artifact keeps its name")]
+    RenamedArtifact {
+        /// The member.
+        path: String,
+        /// The name in the reference.
+        found: String,
+    },
+    /// A reference to what is not there.
+    #[error("`{path}` refers to {found:?}, which is not there; there is: {there}")]
+    DanglingReference {
+        /// The member.
+        path: String,
+        /// What it refers to.
+        found: String,
+        /// What could have been meant.
+        there: String,
+    },
+    /// A reference to the result of a call that failed.
+    #[error("`{path}` refers to {found:?}, whose newest result is an error")]
+    FailedResult {
+        /// The member.
+        path: String,
+        /// The tool, or the call.
+        found: String,
+    },
+    /// A reference to a version that is not the newest.
+    #[error("`{path}` is stale: it is version {version}, the newest is {newest}")]
+    StaleArtifact {
+        /// The member.
+        path: String,
+        /// The version asked for.
+        version: u32,
+        /// The newest version.
+        newest: u32,
+    },
+    /// An artifact that would cross by reference where code changes what crosses, and so has to see it.
+    #[error("`{path}` has {bytes} bytes and would cross by reference; values alone cross on this route")]
+    ValuesAlone {
+        /// The member.
+        path: String,
+        /// Bytes of the value as compact JSON.
+        bytes: usize,
+    },
+    /// Another value for an artifact that code keeps.
+    #[error("`{path}` is kept by code, now at version {version}; no package gives it another value")]
+    KeptByCode {
+        /// The member.
+        path: String,
+        /// The newest version.
+        version: u32,
+    },
     /// A member that code writes on this route, and no model.
     #[error("`{path}` is written by code on this route; leave it out")]
     WrittenByCode {
@@ -417,6 +483,14 @@ impl PackageError {
             | Self::InexactNumber { path, .. }
             | Self::ForbiddenCharacter { path, .. }
             | Self::NotOneOf { path, .. }
+            | Self::NoReferences { path }
+            | Self::BrokenReference { path }
+            | Self::RenamedArtifact { path, .. }
+            | Self::DanglingReference { path, .. }
+            | Self::FailedResult { path, .. }
+            | Self::StaleArtifact { path, .. }
+            | Self::ValuesAlone { path, .. }
+            | Self::KeptByCode { path, .. }
             | Self::WrittenByCode { path }
             | Self::HistoryInPackage { path } => path,
             Self::Missing { field } | Self::Blank { field } | Self::UnknownField { field, .. } => field,

@@ -15,7 +15,7 @@ use crate::transform::Transform;
 use crate::work::{About, Checked, ConstraintCheck, Work};
 use crate::{
     ASK_HUMAN, BuildError, BuildErrors, COMPLETE_HANDOFF, DEPTH, Delegate, Guards, HandoffPackage,
-    PackagePolicy, Route, Routes, Run, Step, Trail, Transformed, law, step,
+    PackagePolicy, READ_ARTIFACT, Route, Routes, Run, Step, Trail, Transformed, law, step,
 };
 
 /// The definition of a run: agents, routes, guards. It does not change while runs go on, and any number of
@@ -524,7 +524,7 @@ impl RelayBuilder {
         for agent in &self.agents {
             let mine = deputies.get(agent.name()).into_iter().flatten();
             let agent = mine.fold(self.with_pseudo_tool(agent), |agent, one| agent.reserve(one.definition()));
-            let agent = self.with_complete_handoff(self.with_ask_human(agent));
+            let agent = self.with_read_artifact(self.with_complete_handoff(self.with_ask_human(agent)));
             match agent.build() {
                 Ok(definition) => {
                     let kept = pseudo_tool::KEPT.into_iter();
@@ -645,6 +645,17 @@ impl RelayBuilder {
         }
     }
 
+    /// The agent with the tool by which it reads artifacts, when it may be handed references.
+    fn with_read_artifact(&self, agent: Agent) -> Agent {
+        let is_handed = |route: &Route| route.references && route.to == agent.name();
+        match ToolName::new(READ_ARTIFACT) {
+            Ok(name) if self.routes.iter().any(is_handed) => {
+                agent.reserve_unoffered(pseudo_tool::read_artifact(name))
+            }
+            _ => agent,
+        }
+    }
+
     /// The agent with the pseudo-tool, when it has somebody to hand over to.
     fn with_pseudo_tool(&self, agent: &Agent) -> Agent {
         let mine = self.routes.iter().filter(|route| route.from == agent.name());
@@ -652,7 +663,7 @@ impl RelayBuilder {
             .filter_map(|route| {
                 let receiver = self.agents.iter().find(|other| other.name() == route.to)?;
                 let (name, purpose) = (receiver.name(), receiver.purpose_text());
-                Some(Receiver { name, purpose, policy: &route.policy })
+                Some(Receiver { name, purpose, policy: &route.policy, references: route.references })
             })
             .collect();
         match ToolName::new(HANDOFF_TO_SPECIALIST) {

@@ -14,6 +14,7 @@ pub struct Route {
     pub(crate) policy: PackagePolicy,
     pub(crate) requires: Vec<String>,
     pub(crate) with_user_words: bool,
+    pub(crate) references: bool,
     pub(crate) needs_approval: bool,
     pub(crate) returns: bool,
     pub(crate) guards: Vec<OwnGuard>,
@@ -29,6 +30,7 @@ impl Route {
             policy: PackagePolicy::default(),
             requires: Vec::new(),
             with_user_words: false,
+            references: false,
             needs_approval: false,
             returns: false,
             guards: Vec::new(),
@@ -54,6 +56,24 @@ impl Route {
     /// `user_words_left_out` says why.
     pub fn with_user_words(mut self) -> Self {
         self.with_user_words = true;
+        self
+    }
+
+    /// Lets the sender pass artifacts by reference, and the receiver read those that do not stand in its package.
+    ///
+    /// A model writes `{"$result_of": "<tool or call id>"}` for the newest result of that tool, or of that call, in its own
+    /// conversation, or `{"$artifact": "<name>"}` for an artifact of the [run](crate::Run::artifacts) that it may name: one
+    /// that it was handed, has handed over before, or that code has [put](crate::Step::put_artifact) there; with
+    /// `"version"` beside it, for just that version, which must be the newest. An artifact keeps its name, so that of the
+    /// member is that of the reference. Code puts the value in its place when it has at most
+    /// [`inline_bytes`](PackagePolicy::inline_bytes), is lawful and fits the policy. Else the reference stays, with
+    /// `version`, `at` (see [`Millis`](crate::Millis)) and `bytes`, and the receiver reads the value with the reserved tool
+    /// [`read_artifact`](crate::READ_ARTIFACT).
+    ///
+    /// Guards of one's own see what stands in the package. Where a [transform](Self::transform) changes what crosses, an
+    /// artifact that would stay a reference is refused: the transform would not see what the receiver reads.
+    pub fn references(mut self) -> Self {
+        self.references = true;
         self
     }
 

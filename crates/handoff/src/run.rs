@@ -12,7 +12,7 @@ use crate::delegate::Deputy;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::refusal::list;
-use crate::{ContractError, Cost, Decision, HandoffPackage, Link, Refusal, Relay, Trail, law};
+use crate::{Artifact, ContractError, Cost, Decision, HandoffPackage, Link, Refusal, Relay, Trail, law};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,9 @@ pub(crate) struct Extra {
     /// The contract that a branch's answer has to keep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) owed: Option<Owed>,
+    /// The newest version of each artifact, in the order in which they came first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) artifacts: Vec<Artifact>,
 }
 
 /// An agent that handed the turn over on a route that returns. Its call is open until the receiver answers.
@@ -91,6 +94,7 @@ static NOTHING_EXTRA: Extra = Extra {
     constraints: Vec::new(),
     awaiting: Vec::new(),
     owed: None,
+    artifacts: Vec::new(),
 };
 
 impl Run {
@@ -301,6 +305,17 @@ impl Run {
     /// How many items are open that the agent was handed which has the turn.
     pub(crate) fn left_open(&self) -> usize {
         self.trail.newest_to(&self.active).map_or(0, |hop| hop.left().len())
+    }
+
+    /// The newest version of each artifact that was handed over or that code has put there, in the order in which they
+    /// came first.
+    pub fn artifacts(&self) -> &[Artifact] {
+        &self.extra().artifacts
+    }
+
+    /// The newest version of an artifact.
+    pub fn artifact(&self, name: &str) -> Option<&Artifact> {
+        self.artifacts().iter().find(|artifact| *artifact.name == *name)
     }
 
     pub(crate) fn wake(&mut self, agent: &AgentName) -> Option<Turn> {

@@ -39,7 +39,7 @@ use crate::contract::Stated;
 use crate::planted::{self, Bug};
 use crate::{
     COMPLETE_HANDOFF, Closing, DelegateStatus, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis,
-    OnRefusal, Refusal, Relay, Run, RunEnd,
+    OnRefusal, READ_ARTIFACT, Refusal, Relay, Run, RunEnd,
 };
 
 mod completing;
@@ -48,6 +48,7 @@ mod ending;
 mod flaw;
 mod human;
 mod opening;
+mod reading;
 mod returning;
 
 use ending::{end_of, end_work, ended, may_be_mended};
@@ -250,9 +251,18 @@ fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Ste
     }
 }
 
-/// The agent's own tools have run, and calls of reserved ones are left: questions to a person first, then delegates, then
-/// the end of the work, or one handoff. It may be looked at again when something that it waited for is there.
+/// The tools that are offered to the agent that has the turn, and not to everybody.
+fn offered(agent: &Definition, run: &Run) -> Vec<&'static str> {
+    let completes = completing::is_offered(agent, run).then_some(COMPLETE_HANDOFF);
+    let reads = reading::is_offered(agent, run).then_some(READ_ARTIFACT);
+    completes.into_iter().chain(reads).collect()
+}
+
+/// The agent's own tools have run, and calls of reserved ones are left: what is to be read first, then questions to a
+/// person, then delegates, then the end of the work, or one handoff. It may be looked at again when something that it waited
+/// for is there.
 fn reserved(relay: &Relay, run: Box<Run>, inner: Reserved, at: Millis) -> Step {
+    let inner = reading::settle(relay, &run, inner);
     match human::ask(relay, run, inner, at) {
         Ok((run, inner)) => opening::open(relay, run, inner, at),
         Err(asking) => *asking,
@@ -346,10 +356,10 @@ impl CallModel {
     /// The request to send. It borrows the conversation and the definition.
     pub fn request<'a>(&'a self, relay: &'a Relay) -> ModelRequest<'a> {
         match self.agent(relay) {
-            Some(agent) if completing::is_offered(agent, &self.run) => {
-                self.inner.request_offering(agent, &[COMPLETE_HANDOFF])
-            }
-            Some(agent) => self.inner.request(agent),
+            Some(agent) => match &offered(agent, &self.run)[..] {
+                [] => self.inner.request(agent),
+                more => self.inner.request_offering(agent, more),
+            },
             None => ModelRequest::new("", 0, &[]),
         }
     }
@@ -512,18 +522,19 @@ impl HandOff {
 
     /// Takes the handoff: the sender's turn is closed, and the receiver has the turn with the package alone.
     ///
-    /// Whether the receiver is ready is asked once more, since a tool may have been switched off meanwhile; if
-    /// it is not, the handoffs of the reply are ruled on again as things now stand, so that each is told what
-    /// is true of it, and another may be the first that is fit.
+    /// Whether the receiver is ready is asked once more, since a tool may have been switched off meanwhile, and whether the
+    /// artifacts are still the newest, since code may have put newer ones into the run. If not, the handoffs of the reply are
+    /// ruled on again as things now stand, so that each is told what is true of it, and another may be the first that is fit.
     pub fn take(self, relay: &Relay, at: Millis) -> Step {
         let Self { mut run, inner, outputs, taken } = self;
-        let Taken { to, package, mut hop } = *taken;
-        let is_ready = arbiter::ready(relay, &run, &to).is_ok();
+        let is_ready = arbiter::ready(relay, &run, &taken.to).is_ok();
         #[cfg(test)]
         let is_ready = planted::instead(Bug::ReadyAskedOnce, is_ready, || true);
-        if !is_ready {
+        if !is_ready || !arbiter::is_current(relay, &run, &inner, &taken) {
             return arbitrate(relay, run, inner, at);
         }
+        let added = arbiter::added(&run, &inner, &taken, at);
+        let Taken { to, package, mut hop } = *taken;
         hop.at = at;
         let comes_back = relay.way(&run.active, &to).is_some_and(|way| way.route.returns);
         // An answer that comes back is the sender's affair; any other is the run's, and has its contract to keep.
@@ -548,6 +559,7 @@ impl HandOff {
         }
         run.trail.record(hop);
         run.bind(&package);
+        run.add_artifacts(added);
         if run.awaits(&to) {
             return returning::hand_back(relay, run, &to, &package, at);
         }
@@ -565,6 +577,8 @@ impl HandOff {
     /// by itself, outside its relay.
     pub fn release(self) -> Released {
         let Self { mut run, inner, outputs, taken } = self;
+        let added = arbiter::added(&run, &inner, &taken, taken.hop.at);
+        run.add_artifacts(added);
         let Taken { to, package, hop } = *taken;
         let sender = match inner.close(outputs) {
             Ok(turn) => turn,

@@ -6,7 +6,7 @@ use sommelier_runtime::AgentName;
 use crate::completion::items;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{Completion, Compliance, HandoffPackage, Refusal};
+use crate::{Completion, Compliance, Fields, HandoffPackage, Refusal, law};
 
 /// A moment, in milliseconds since 1970-01-01 UTC. The core reads no clock: times come in with the answers
 /// of a driver.
@@ -84,6 +84,65 @@ impl Hop {
     /// answered.
     pub(crate) fn closing(&self, how: Closing) -> Closing {
         if how == Closing::Done && !self.left().is_empty() { Closing::Partial } else { how }
+    }
+}
+
+impl Hop {
+    /// The hop as text for people: who, whom, when, what to do, what is done, what is open, what binds, and which values
+    /// came along, by name. No value stands in it.
+    ///
+    /// A text of more than one line goes on indented, so none can look like another member; characters that no package may
+    /// hold stand as their codes.
+    ///
+    /// ```
+    /// use sommelier_handoff::{HandoffPackage, Hop, HopOutcome};
+    /// # use sommelier_handoff::AgentName;
+    ///
+    /// let package = HandoffPackage::new("What does a no-show cost?")
+    ///     .open_item("tell the fee")
+    ///     .artifact("quote", &6000)?;
+    /// let hop = Hop {
+    ///     id: "conversation-1/1/1/0".into(),
+    ///     from: AgentName::new("booking_agent")?,
+    ///     to: "policy_agent".into(),
+    ///     call_id: "tu_1".into(),
+    ///     at: 1_764_460_000_000,
+    ///     package_bytes: package.bytes(),
+    ///     package: Some(package),
+    ///     history_bytes: 0,
+    ///     outcome: HopOutcome::Taken { number: 1 },
+    ///     end: None,
+    ///     account: None,
+    /// };
+    /// assert_eq!(
+    ///     hop.to_text(),
+    ///     "from: booking_agent\nto: policy_agent\nat: 1764460000000\ntask: What does a no-show cost?\n\
+    ///      open: tell the fee\nartifacts: quote\n",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_text(&self) -> String {
+        let at = self.at.to_string();
+        let mut lines = vec![("from", self.from.as_str()), ("to", &*self.to), ("at", &at)];
+        let (mut values, mut artifacts) = (String::new(), String::new());
+        if let Some(package) = &self.package {
+            let names = |fields: &Fields| fields.iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+            (values, artifacts) = (names(package.context_fields()), names(package.artifacts()));
+            lines.push(("task", package.task()));
+            let texts = [
+                ("completed", package.completed_steps()),
+                ("open", package.open_items()),
+                ("constraint", package.constraints()),
+            ];
+            lines.extend(
+                texts.into_iter().flat_map(|(name, texts)| texts.iter().map(move |it| (name, &**it))),
+            );
+        }
+        let names = [("context", &*values), ("artifacts", &*artifacts)].into_iter();
+        lines.extend(names.filter(|(_, names)| !names.is_empty()));
+        let line =
+            |(name, text): (&str, &str)| format!("{name}: {}\n", law::shown(text).replace('\n', "\n  "));
+        lines.into_iter().map(line).collect()
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::HandoffPackage;
 use crate::own_guard::asked;
+use crate::reference::references;
 
 /// What came of changing a package: the package that crosses, or why there is none.
 pub type Transformed = Result<HandoffPackage, Box<dyn Error + Send + Sync>>;
@@ -41,9 +42,14 @@ impl Transform {
     /// The package as it is after the change. It is read as if a model had written it: the law binds code too.
     fn apply(&self, package: HandoffPackage) -> Result<HandoffPackage, Broken> {
         let broken = |causes| Broken { transform: self.name.to_string(), causes };
+        let referred = references(&package);
         let changed = asked(|| (self.change)(package)).map_err(broken)?;
-        HandoffPackage::read(&changed.to_json())
-            .map_err(|errors| broken(errors.iter().map(ToString::to_string).collect()))
+        let changed = HandoffPackage::read(&changed.to_json())
+            .map_err(|errors| broken(errors.iter().map(ToString::to_string).collect()))?;
+        match references(&changed).into_iter().find(|path| !referred.contains(path)) {
+            Some(path) => Err(broken(vec![format!("`{path}` is a reference, which no code writes")])),
+            None => Ok(changed),
+        }
     }
 }
 

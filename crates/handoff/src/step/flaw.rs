@@ -12,15 +12,15 @@ use std::collections::BTreeSet;
 use super::completing;
 use super::delegation::Branch;
 use super::human::{self, Held};
-use super::{AskHuman, Delegation, Done, Step, end_of, may_be_mended};
+use super::{AskHuman, Delegation, Done, Step, end_of, may_be_mended, reading};
 use crate::arbiter;
 use crate::completion;
 use crate::delegate::Deputy;
 use crate::run::Awaiting;
 use crate::{
     ASK_HUMAN, Asks, COMPLETE_HANDOFF, Closing, Completion, Compliance, Decision, DelegateResult,
-    EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Link, LinkOutcome, Question, Relay, Run, RunEnd,
-    work,
+    EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Link, LinkOutcome, Question, READ_ARTIFACT, Relay,
+    Run, RunEnd, work,
 };
 
 /// What is wrong where a person's answer has no question of its own.
@@ -150,6 +150,9 @@ fn is_settled(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
         if call.name() == ASK_HUMAN {
             return human::settled(run, place, call, agent.limits().input_bytes).as_ref() == Some(output);
         }
+        if call.name() == READ_ARTIFACT {
+            return reading::is_settled(run, agent, call, output);
+        }
         let id = run.call_id(place);
         let link = run.links().iter().find(|link| *link.id == *id);
         link.is_some_and(|link| {
@@ -206,7 +209,13 @@ impl AskHuman {
                 })
             }
             Held::Reserved(inner) => {
-                let again = super::reserved(relay, self.run.clone(), inner.clone(), 0);
+                if let [question] = &self.questions[..]
+                    && self.may_be_overtaken(relay, inner, question)
+                {
+                    return true;
+                }
+                let since = self.questions.first().map_or(0, |question| question.at);
+                let again = super::reserved(relay, self.run.clone(), inner.clone(), since);
                 let Step::AskHuman(again) = again else { return false };
                 let is_asked = |question: &Question| {
                     again
@@ -217,6 +226,22 @@ impl AskHuman {
                 self.questions.len() == again.questions.len() && self.questions.iter().all(is_asked)
             }
         }
+    }
+}
+
+impl AskHuman {
+    /// Whether it is asked about a handoff with artifacts that code may have put newer versions of into the run since. Then
+    /// a yes to it does not count, whatever was shown: see [`arbiter::rule`].
+    fn may_be_overtaken(&self, relay: &Relay, inner: &Reserved, question: &Question) -> bool {
+        let Asks::Handoff { call_id, to, package } = &question.asks else { return false };
+        let is_asked = |(place, call): (usize, &ToolUse)| {
+            *self.run.call_id(place) == *question.id && call.id() == &**call_id
+        };
+        let way = relay.way(&self.run.active, to);
+        arbiter::may_be_overtaken(&self.run, package)
+            && question.from == self.run.active
+            && inner.calls().any(is_asked)
+            && way.is_some_and(|way| way.route.needs_approval)
     }
 }
 
@@ -459,7 +484,8 @@ impl Run {
             return Some("the constraints are not those that were handed over".to_owned());
         }
         let flaw = self.trail.hops().iter().find_map(|hop| hop.flaw(relay));
-        flaw.or_else(|| self.flaw_of_chain(relay, &names))
+        flaw.or_else(|| self.flaw_of_artifacts())
+            .or_else(|| self.flaw_of_chain(relay, &names))
             .or_else(|| self.flaw_of_decisions(relay))
             .map(str::to_owned)
             .or_else(|| self.flaw_of_links(relay))

@@ -316,14 +316,22 @@ impl Run {
 
     /// What was answered to the question of this id in this run.
     pub(crate) fn decision(&self, id: &str) -> Option<&Answer> {
-        let decision = self.decisions().iter().find(|decision| *decision.question.id == *id)?;
-        Some(&decision.answer)
+        self.decision_record(id).map(|decision| &decision.answer)
     }
 
-    /// What was answered to the question about the call at `place` of the newest reply. Most runs have no answers, and then
-    /// no id is made to look for one.
+    fn decision_record(&self, id: &str) -> Option<&Decision> {
+        self.decisions().iter().find(|decision| *decision.question.id == *id)
+    }
+
+    /// What was answered to the question about the call at `place` of the newest reply.
     pub(crate) fn decision_at(&self, place: usize) -> Option<&Answer> {
-        if self.decisions().is_empty() { None } else { self.decision(&self.call_id(place)) }
+        self.decision_record_at(place).map(|decision| &decision.answer)
+    }
+
+    /// The answer to the question about the call at `place` of the newest reply, with the question. Most runs have no
+    /// answers, and then no id is made to look for one.
+    pub(crate) fn decision_record_at(&self, place: usize) -> Option<&Decision> {
+        if self.decisions().is_empty() { None } else { self.decision_record(&self.call_id(place)) }
     }
 
     /// The id of the call at `place` of the newest reply.
