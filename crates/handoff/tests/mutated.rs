@@ -10,7 +10,8 @@ use harness::{
 };
 use serde_json::{Value, json};
 use sommelier_handoff::{
-    ASK_HUMAN, Answer, Asks, Contract, Delegate, Guard, Guards, OnRefusal, Relay, Route, RunEnd, Step,
+    ASK_HUMAN, Answer, Asks, Contract, Delegate, Guard, Guards, OnRefusal, READ_ARTIFACT, Relay, Route,
+    RunEnd, Step,
 };
 use sommelier_protocol::{Message, ModelRequest, Role, Words, sequence};
 use sommelier_runtime::{ToolOutput, script as reply};
@@ -26,11 +27,12 @@ fn house() -> Relay {
         .delegate("desk", Delegate::new("ask_leaf", agent("leaf")).contract(Contract::default().evidence()))
         .delegate("desk", Delegate::team("ask_team", team).max_model_calls(9))
         .route_with(Route::new("desk", "policy").returns().with_user_words())
-        .route_with(Route::new("desk", "till").needs_approval())
+        .route_with(Route::new("desk", "till").needs_approval().references())
         .route("policy", "till")
-        .route("till", "policy")
+        .route_with(Route::new("till", "policy").references())
         .constraint("be brief")
         .may_ask_human("desk")
+        .may_ask_human("till")
         .guards(Guards::default().on_refusal(Guard::Pair, OnRefusal::Escalate))
         .entry("desk")
         .build()
@@ -53,7 +55,31 @@ fn gathered<'a>(
 const KEEPS: &str =
     r#"{"status":"done","finding":"Leaf.","action_needed":"wait","evidence":["LEAF"],"reason":null}"#;
 
-/// The steps of three runs in which everything happens that may.
+/// The steps of a run in which artifacts are handed over by value and by reference, beside one that code keeps.
+fn steps_with_artifacts(relay: &Relay) -> Vec<Step> {
+    let hands_with = |to: &str, artifacts: &str| {
+        hands(format!(r#"{{"specialist":"{to}","task":"Go on.","context":{{}},"artifacts":{artifacts}}}"#))
+    };
+    let prices = r#""prices":{"$artifact":"prices"}"#;
+    let model = script([
+        ("desk", looks(&"w".repeat(600))),
+        ("desk", hands_with("till", &format!(r#"{{"found":{{"$result_of":"look"}},{prices},"a":1}}"#))),
+        ("till", calls([(READ_ARTIFACT, r#"{"name":"found"}"#), (ASK_HUMAN, r#"{"question":"So?"}"#)])),
+        ("till", hands_with("policy", &format!(r#"{{"found":{{"$artifact":"found"}},{prices},"a":2}}"#))),
+        ("policy", says("Well.")),
+    ]);
+    let mut steps = Vec::new();
+    let session = Session::new(relay, &model).at_each_step(|mut step| {
+        step.put_artifact("prices", &[6000], 5).unwrap();
+        steps.push(step.clone());
+        step
+    });
+    let session = session.say("Hello.").approve("conv/1/2/0");
+    drop(session.answer("conv/1/3/1", Answer::Say { text: "so".into() }).ends(RunEnd::Answered));
+    steps
+}
+
+/// The steps of four runs in which everything happens that may.
 fn steps(relay: &Relay) -> Vec<Step> {
     let (mut asked, mut handed, mut looped) = (Vec::new(), Vec::new(), Vec::new());
     let both =
@@ -94,10 +120,12 @@ fn steps(relay: &Relay) -> Vec<Step> {
     let session = gathered(relay, &model, &mut looped).say("Round.").approve("conv/1/1/0");
     drop(session.answer("conv/1/4/0/escalation", Answer::TakeOver { note: "Ada".into() }));
     let mut steps: Vec<Step> = [asked, handed, looped].concat();
+    let with_artifacts = steps_with_artifacts(relay);
     let last = steps.last().cloned().unwrap();
     steps.push(last.hear(relay, Words::new("Still there?").unwrap()));
     let first = steps[0].clone().hear(relay, Words::new("Wait.").unwrap());
     steps.push(first.switch_off(harness::name("desk"), tool_name("look")));
+    steps.extend(with_artifacts);
     steps
 }
 
@@ -218,8 +246,15 @@ fn go_on(relay: &Relay, step: Step) -> Step {
 /// illegal request or a run without an end.
 fn try_changes(stride: usize) -> (usize, usize) {
     let relay = house();
-    let strings =
-        [json!("desk"), json!("till"), json!("tu_1_0"), json!("conv"), json!("conv/1/1/0"), json!("leaf")];
+    let strings = [
+        json!("desk"),
+        json!("till"),
+        json!("tu_1_0"),
+        json!("conv"),
+        json!("conv/1/1/0"),
+        json!("leaf"),
+        json!("found"),
+    ];
     let (mut tried, mut loaded) = (0, 0);
     let mut at = 0;
     for step in steps(&relay) {

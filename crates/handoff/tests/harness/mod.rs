@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 #![allow(dead_code, reason = "each test file uses its own part of the harness")]
 
+pub(crate) mod references;
+
 use sommelier_handoff::{
     Agent, AgentName, Answer, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome,
     PackageError, Question, Refusal, Rejected, Relay, RelayBuilder, Route, Run, RunEnd, Step,
