@@ -303,7 +303,9 @@ impl Shared {
                     lock(&self.closed).remember(id, Arc::clone(timing));
                 }
                 let is_again = fields.number(names::HOP_OF_MESSAGE).is_some_and(|number| number > 1);
-                lock(&self.tally).take_hop(hop, is_again, timing.clone());
+                let mut tally = lock(&self.tally);
+                add_to(&mut tally.report.handoffs.bytes_by_reference, fields.number(names::REFERENCE_BYTES));
+                tally.take_hop(hop, is_again, timing.clone());
             }
             Some(names::REFUSED) => {
                 let handoffs = &mut lock(&self.tally).report.handoffs;

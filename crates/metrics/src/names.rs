@@ -69,6 +69,8 @@ pub const CONSTRAINTS_UNKNOWN: &str = "constraints_unknown";
 pub const PACKAGE_BYTES: &str = "package_bytes";
 /// Field: the size of the sender's transcript that stays behind, in bytes.
 pub const HISTORY_BYTES: &str = "history_bytes";
+/// Field: the size of the artifacts that a package has by reference, in bytes; absent where it has none.
+pub const REFERENCE_BYTES: &str = "reference_bytes";
 /// Field: [`TAKEN`], [`REFUSED`], [`TAKEN_OUT`] or [`FAILED`].
 pub const OUTCOME: &str = "outcome";
 /// Field: the guard that refused a handoff, or why no branch was opened.

@@ -191,6 +191,10 @@ pub struct Handoffs {
     pub bytes_crossing: u64,
     /// Bytes that stayed behind: the senders' transcripts at the hops taken.
     pub bytes_left_behind: u64,
+    /// Bytes that did not cross and that the receivers may read: the artifacts that the packages of the hops taken have by
+    /// reference.
+    #[serde(default)]
+    pub bytes_by_reference: u64,
     /// The first [`MAX_LISTED_HOPS`] hops, in the order in which their spans closed.
     pub hops: Vec<Hop>,
     /// Hops taken that are not listed.
@@ -406,6 +410,9 @@ impl Report {
         }
         rows.push(Row::new("bytes crossing", handoffs.bytes_crossing, ""));
         rows.push(Row::new("bytes left behind", handoffs.bytes_left_behind, ""));
+        if handoffs.bytes_by_reference > 0 {
+            rows.push(Row::new("bytes by reference", handoffs.bytes_by_reference, ""));
+        }
         rows.extend(delegations.rows());
         rows
     }

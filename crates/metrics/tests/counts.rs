@@ -69,6 +69,7 @@ fn running_report(times: u64) -> Report {
             refused: times,
             bytes_crossing: times * 105,
             bytes_left_behind: times * 433,
+            bytes_by_reference: 0,
             hops: (0..times).map(|_| hop.clone()).collect(),
             hops_unlisted: 0,
             refusals: counts([("known", times)]),

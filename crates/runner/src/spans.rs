@@ -4,7 +4,7 @@
 //! stand in this file and nowhere else, so that a change of them is a change here.
 
 use sommelier_handoff::{
-    Branch, DelegateRefusal, DelegateStatus, Done, Hop, HopOutcome, Link, Relay, Run, RunEnd,
+    Branch, DelegateRefusal, DelegateStatus, Done, HandoffPackage, Hop, HopOutcome, Link, Relay, Run, RunEnd,
 };
 use sommelier_protocol::{ModelRequest, ModelResponse, StopReason, ToolName, ToolUse};
 use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
@@ -161,6 +161,7 @@ pub(crate) fn record_output(tool: &Span, output: &ToolOutput) {
 /// model wrote, and no such word is in a span.
 pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
     let to = relay.agent(&hop.to).map_or("_other", |agent| agent.name().as_str());
+    let reference_bytes = hop.package.as_ref().map_or(0, HandoffPackage::bytes_by_reference) as u64;
     info_span!(
         target: TARGET,
         parent: sender,
@@ -178,6 +179,7 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
         hop_of_message = Empty,
         package_bytes = hop.package_bytes as u64,
         history_bytes = hop.history_bytes as u64,
+        reference_bytes = (reference_bytes > 0).then_some(reference_bytes),
         outcome = Empty,
         refusal = Empty,
         error.r#type = Empty,

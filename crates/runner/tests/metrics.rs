@@ -82,6 +82,27 @@ fn the_running_case_is_counted() {
     );
 }
 
+/// R2: what a package has by reference is counted apart from what crosses, which is the reference.
+#[test]
+fn what_stands_by_reference_is_counted() {
+    let team = Relay::builder().agent(agent("a")).agent(agent("b")).entry("a");
+    let relay = team.route_with(Route::new("a", "b").references()).build().unwrap();
+    let look = format!(r#"{{"word":"{}"}}"#, "w".repeat(600));
+    let hands =
+        r#"{"specialist":"b","task":"Go on.","context":{},"artifacts":{"found":{"$result_of":"look"}}}"#;
+    let model = script([
+        ("a", calls([("look", look), (HANDOFF_TO_SPECIALIST, hands.to_owned())])),
+        ("b", calls([("read_artifact", r#"{"name":"found"}"#)])),
+        ("b", says("Done.")),
+    ]);
+    let (report, counts) = counted(|_| ended(runner(&model).run(&relay, "hello")));
+    let handoffs = &counts.handoffs;
+    let crossing = report.hops().next().unwrap().package_bytes as u64;
+    assert_eq!((handoffs.bytes_crossing, handoffs.bytes_by_reference), (crossing, 602));
+    assert!(crossing < 150, "{crossing} bytes cross");
+    assert!(counts.to_string().ends_with("\nbytes by reference  602"), "{counts}");
+}
+
 /// Eight threads at once, on one runner and one relay, lose no count.
 #[test]
 fn eight_threads_at_once_are_counted() {
@@ -164,6 +185,7 @@ fn refusals_are_counted_by_guard() {
                 refused: 8,
                 bytes_crossing: taken.iter().map(|hop| hop.package_bytes).sum(),
                 bytes_left_behind: taken.iter().map(|hop| hop.history_bytes).sum(),
+                bytes_by_reference: 0,
                 hops: taken,
                 hops_unlisted: 0,
                 constraints: Constraints::default(),
