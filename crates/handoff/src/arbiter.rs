@@ -5,6 +5,7 @@ use sommelier_protocol::ToolUse;
 use sommelier_runtime::turn::Reserved;
 use sommelier_runtime::{AgentName, ToolOutput};
 
+use crate::budget::Shared;
 use crate::own_guard::Objection;
 #[cfg(test)]
 use crate::planted::{self, Bug};
@@ -391,7 +392,9 @@ fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
         (run.trail.count_since_user() > guards.max_handoffs).then_some(guards.max_handoffs)
     });
     let over_all = guards.max_handoffs_per_conversation.filter(|most| run.trail.count() >= *most);
-    match over.or(over_all) {
+    let of_budget = run.purse().and_then(|purse| purse.share(Shared::Hops)).filter(|share| share.left() == 0);
+    let of_budget = of_budget.map(|share| u32::try_from(share.given()).unwrap_or(u32::MAX));
+    match over.or(over_all).into_iter().chain(of_budget).min() {
         Some(max) => Err(Refusal::HandoffLimitExceeded { max, chain: run.trail.chain(&run.active, to) }),
         None => Ok(()),
     }

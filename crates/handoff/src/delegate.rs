@@ -11,7 +11,9 @@ use crate::own_guard::{Judged, Objection, OwnGuard};
 use crate::pseudo_tool;
 use crate::refusal::first;
 use crate::transform::{self, Broken};
-use crate::{BuildError, Contract, HandoffPackage, PackageError, PackagePolicy, Relay, Run, Trail};
+use crate::{
+    Budget, BuildError, Contract, HandoffPackage, Measure, PackageError, PackagePolicy, Relay, Run, Trail,
+};
 
 /// Model calls that a delegate may make for one question when nothing else is said.
 pub const DELEGATE_MODEL_CALLS: u32 = 4;
@@ -44,7 +46,7 @@ pub struct Delegate {
     tool: String,
     purpose: String,
     team: Team,
-    max_model_calls: u32,
+    budget: Budget,
     after: Vec<String>,
     policy: PackagePolicy,
     guards: Vec<OwnGuard>,
@@ -74,7 +76,7 @@ impl Delegate {
             tool,
             purpose,
             team,
-            max_model_calls: DELEGATE_MODEL_CALLS,
+            budget: Budget::new(DELEGATE_MODEL_CALLS),
             after: Vec::new(),
             policy: PackagePolicy::question(),
             guards: Vec::new(),
@@ -89,7 +91,7 @@ impl Delegate {
 
     /// The most model calls for one question, as [`max_model_calls`](Self::max_model_calls) has set it.
     pub fn allowance(&self) -> u32 {
-        self.max_model_calls
+        self.budget.model_calls
     }
 
     /// The tools of the delegates whose findings its question needs, as [`after`](Self::after) has named them.
@@ -113,7 +115,18 @@ impl Delegate {
 
     /// The most model calls for one question, over the whole branch; [`DELEGATE_MODEL_CALLS`] when not set.
     pub fn max_model_calls(mut self, most: u32) -> Self {
-        self.max_model_calls = most;
+        self.budget.model_calls = most;
+        self
+    }
+
+    /// The most of each for one question, over the whole branch; [`DELEGATE_MODEL_CALLS`], and nothing else limited, when
+    /// not set. A branch is never given more than its share of what its asker has left, so a limit above that is none:
+    /// with [`Budget::unlimited`] whatever is raised at the root reaches the delegate. A team's own
+    /// [budget](RelayBuilder::budget) is for the words of a user, and not for a question.
+    ///
+    /// [`RelayBuilder::budget`]: crate::RelayBuilder::budget
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
         self
     }
 
@@ -166,7 +179,7 @@ pub(crate) struct Deputy {
     purpose: String,
     pub(crate) relay: Arc<Relay>,
     pub(crate) entry: AgentName,
-    pub(crate) max_model_calls: u32,
+    pub(crate) budget: Budget,
     /// All that must have been asked before, those included that the named ones wait for themselves.
     after: BTreeSet<ToolName>,
     policy: PackagePolicy,
@@ -191,7 +204,7 @@ impl Deputy {
     /// What a saved run depends on.
     pub(crate) fn print(&self) -> impl Serialize + '_ {
         let told = (&self.tool, &self.purpose, &self.after, &self.policy, &self.guards);
-        (told, self.relay.fingerprint(), &self.entry, self.max_model_calls, self.contract)
+        (told, self.relay.fingerprint(), &self.entry, self.budget, self.contract)
     }
 
     /// The question of a call as a package, as it leaves the asker's `run` in its `relay`: with what binds the asker, and
@@ -252,7 +265,7 @@ pub(crate) fn deputies(
             let (agent, tool) = told();
             errors.push(BuildError::ReservedTool { agent, tool });
         }
-        if delegate.max_model_calls == 0 {
+        if delegate.budget.is_nothing() {
             let (asker, tool) = told();
             errors.push(BuildError::NoAllowance { asker, tool });
         }
@@ -291,8 +304,8 @@ fn check(asker: &str, delegate: &Delegate, all: &[(String, Delegate)]) -> Result
         }
     };
     let after = all_before(asker, delegate, all)?;
-    let Delegate { purpose, max_model_calls, policy, guards, contract, .. } = delegate.clone();
-    Ok(Deputy { tool, purpose, relay, entry, max_model_calls, after, policy, guards, contract })
+    let Delegate { purpose, budget, policy, guards, contract, .. } = delegate.clone();
+    Ok(Deputy { tool, purpose, relay, entry, budget, after, policy, guards, contract })
 }
 
 /// All delegates of `asker` that must have been asked before this one.
@@ -342,15 +355,25 @@ pub enum DelegateRefusal {
         /// The one it waits for.
         after: ToolName,
     },
-    /// No model calls are left for a branch.
-    #[error("no model calls are left for {tool}: {left} of {allowance}, and one is kept for the answer")]
+    /// No model calls, tokens or time are left for a branch.
+    #[error("no {measure} are left for {tool}: {left} of {allowance}{}", kept(*measure))]
     BudgetSpent {
         /// The delegate.
         tool: ToolName,
-        /// Model calls that are left.
-        left: u32,
-        /// Model calls that the run was given.
-        allowance: u32,
+        /// Of what nothing is left.
+        measure: Measure,
+        /// How much is left.
+        left: u64,
+        /// How much the run was given.
+        allowance: u64,
+    },
+    /// The reply opens as many branches as one may.
+    #[error("a reply may ask {most} delegate(s) at once, and {tool} is one more; ask it when they are back")]
+    TooManyBranches {
+        /// The delegate.
+        tool: ToolName,
+        /// How many a reply may ask.
+        most: u32,
     },
     /// A guard of the user's own, of the delegate or of the agent that is asked, refused.
     #[error("{guard} refuses the question to {tool}: {reason}")]
@@ -388,6 +411,15 @@ pub enum DelegateRefusal {
     },
 }
 
+/// What of the measure the agent that asks keeps, when nothing of it is given away.
+fn kept(measure: Measure) -> &'static str {
+    match measure {
+        Measure::ModelCalls => ", and one is kept for the answer",
+        Measure::Tokens => ", and a share is kept for the answer",
+        Measure::ToolCalls | Measure::Hops | Measure::Millis => "",
+    }
+}
+
 impl DelegateRefusal {
     /// The refusal in a word, for models and spans.
     pub fn code(&self) -> &'static str {
@@ -398,6 +430,7 @@ impl DelegateRefusal {
             Self::GuardRefused { .. } => "guard_refused",
             Self::GuardFailed { .. } => "guard_failed",
             Self::TransformFailed { .. } => "transform_failed",
+            Self::TooManyBranches { .. } => "too_many_branches",
             Self::SwitchedOff { .. } => "tool_switched_off",
         }
     }

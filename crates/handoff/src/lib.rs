@@ -66,6 +66,7 @@ pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 
 mod arbiter;
 mod artifact;
+mod budget;
 mod build_error;
 mod completion;
 mod contract;
@@ -100,6 +101,7 @@ mod transform;
 mod work;
 
 pub use artifact::{ARTIFACTS, Artifact, ArtifactValue, READ_ARTIFACT, TABLE_BYTES};
+pub use budget::{Budget, Measure};
 pub use build_error::{BuildError, BuildErrors};
 pub use completion::{COMPLETE_HANDOFF, Completion, CompletionRefusal};
 pub use contract::{Contract, ContractError};

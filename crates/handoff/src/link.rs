@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{Message, ToolName};
+use sommelier_runtime::turn::Used;
 use sommelier_runtime::{AgentName, ToolOutput, Turn, tool};
 
 use crate::contract::Stated;
@@ -267,6 +268,8 @@ fn effects(run: &Run, relay: &Relay) -> Vec<Box<str>> {
 pub struct Cost {
     /// Model calls that brought a reply.
     pub model_calls: u32,
+    /// Runs of agents' own tools, those included that a gate denied or that failed.
+    pub tool_calls: u32,
     /// Tokens read, cached ones included.
     pub input_tokens: u64,
     /// Tokens written.
@@ -274,8 +277,14 @@ pub struct Cost {
 }
 
 impl Cost {
+    pub(crate) fn of(used: Used) -> Self {
+        let Used { replies: model_calls, tool_calls, input_tokens, output_tokens } = used;
+        Self { model_calls, tool_calls, input_tokens, output_tokens }
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.model_calls = self.model_calls.saturating_add(other.model_calls);
+        self.tool_calls = self.tool_calls.saturating_add(other.tool_calls);
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
     }

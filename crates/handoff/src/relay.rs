@@ -14,7 +14,7 @@ use crate::refusal::list;
 use crate::transform::Transform;
 use crate::work::{About, Checked, ConstraintCheck, Work};
 use crate::{
-    ASK_HUMAN, BuildError, BuildErrors, COMPLETE_HANDOFF, DEPTH, Delegate, Guards, HandoffPackage,
+    ASK_HUMAN, Budget, BuildError, BuildErrors, COMPLETE_HANDOFF, DEPTH, Delegate, Guards, HandoffPackage,
     PackagePolicy, READ_ARTIFACT, Route, Routes, Run, Step, Trail, Transformed, law, step,
 };
 
@@ -52,7 +52,8 @@ pub struct Relay {
     entry: AgentName,
     entry_policy: EntryPolicy,
     guards: Guards,
-    max_model_calls: u32,
+    budget: Budget,
+    max_branches: Option<u32>,
     fingerprint: u64,
 }
 
@@ -171,7 +172,17 @@ impl Relay {
 
     /// The most model calls between two messages of the user, over all agents.
     pub fn max_model_calls(&self) -> u32 {
-        self.max_model_calls
+        self.budget.model_calls
+    }
+
+    /// The most of each between two messages of the user, over all agents and branches.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// The most branches that one reply may open; `None` when only the calls of a reply are limited.
+    pub fn max_branches(&self) -> Option<u32> {
+        self.max_branches
     }
 
     /// The routes, by sender and in the order they were added.
@@ -289,7 +300,8 @@ pub struct RelayBuilder {
     entries: Vec<String>,
     entry_policy: EntryPolicy,
     guards: Guards,
-    max_model_calls: u32,
+    budget: Budget,
+    max_branches: Option<u32>,
     delegates: Vec<(String, Delegate)>,
     on_failed_branch: OnFailedBranch,
     max_depth: u32,
@@ -308,7 +320,8 @@ impl Default for RelayBuilder {
             entries: Vec::new(),
             entry_policy: EntryPolicy::default(),
             guards: Guards::default(),
-            max_model_calls: 50,
+            budget: Budget::new(50),
+            max_branches: None,
             delegates: Vec::new(),
             on_failed_branch: OnFailedBranch::default(),
             max_depth: 2,
@@ -493,7 +506,21 @@ impl RelayBuilder {
 
     /// Sets the most model calls between two messages of the user, over all agents and branches; 50 when not set.
     pub fn max_model_calls(mut self, most: u32) -> Self {
-        self.max_model_calls = most;
+        self.budget.model_calls = most;
+        self
+    }
+
+    /// Sets the most of each between two messages of the user, over all agents and branches; 50 model calls, and nothing
+    /// else limited, when not set.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// Sets the most branches that one reply may open; the questions beyond it are refused, and may be asked again when
+    /// those have come back. No limit when not set, but for [`Limits::calls_per_reply`](sommelier_runtime::Limits).
+    pub fn max_branches(mut self, most: u32) -> Self {
+        self.max_branches = Some(most);
         self
     }
 
@@ -557,7 +584,8 @@ impl RelayBuilder {
                     entry,
                     entry_policy: self.entry_policy,
                     guards: self.guards,
-                    max_model_calls: self.max_model_calls,
+                    budget: self.budget,
+                    max_branches: self.max_branches,
                     fingerprint,
                 })
             }
@@ -742,7 +770,7 @@ fn fingerprint(
         &builder.entries,
         builder.entry_policy,
         &builder.guards,
-        builder.max_model_calls,
+        (builder.budget, builder.max_branches),
         deputies,
         builder.on_failed_branch,
         &builder.constraints,

@@ -2,17 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{StopReason, ToolName, Words};
-use sommelier_runtime::turn::{Reserved, Standstill};
+use sommelier_runtime::turn::{Reserved, Standstill, Used};
 use sommelier_runtime::{AgentName, ModelError, ToolOutput, Turn, derived_id};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::budget::{Given, Purse};
 use crate::contract::Owed;
 use crate::delegate::Deputy;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::refusal::list;
-use crate::{Artifact, ContractError, Cost, Decision, HandoffPackage, Link, Refusal, Relay, Trail, law};
+use crate::{
+    Artifact, ContractError, Cost, Decision, HandoffPackage, Link, Measure, Refusal, Relay, Trail, law,
+};
 
 /// What a conversation remembers beside the turn that is out: the agents at rest, the hops, the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,6 +74,9 @@ pub(crate) struct Extra {
     /// The newest version of each artifact, in the order in which they came first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) artifacts: Vec<Artifact>,
+    /// What is limited besides model calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) purse: Option<Box<Purse>>,
 }
 
 /// An agent that handed the turn over on a route that returns. Its call is open until the receiver answers.
@@ -95,6 +101,7 @@ static NOTHING_EXTRA: Extra = Extra {
     awaiting: Vec::new(),
     owed: None,
     artifacts: Vec::new(),
+    purse: None,
 };
 
 impl Run {
@@ -114,8 +121,9 @@ impl Run {
         }
     }
 
-    /// The run of a branch: it was asked one thing by another agent, which gives it `allowance` model calls.
-    pub(crate) fn branch(conversation: Box<str>, deputy: &Deputy, allowance: u32, asker: &Self) -> Self {
+    /// The run of a branch: it was asked one thing by another agent, which gives it some of what it has.
+    pub(crate) fn branch(conversation: Box<str>, deputy: &Deputy, given: Given, asker: &Self) -> Self {
+        let Given { model_calls: allowance, purse } = given;
         let relay = &deputy.relay;
         let run = Self { active: deputy.entry.clone(), ..Self::new(conversation, relay) };
         let mut run = Self { messages: 1, allowance, left: allowance, ..run };
@@ -129,6 +137,9 @@ impl Run {
         }
         if let Some(contract) = deputy.contract {
             run.extra_mut().owed = Some(Owed::of(contract));
+        }
+        if purse.is_some() {
+            run.extra_mut().purse = purse;
         }
         run
     }
@@ -197,8 +208,7 @@ impl Run {
 
     /// Calls of agents' own tools over this run and all its branches that have ended.
     pub fn tool_calls_over_tree(&self) -> u32 {
-        let branches = self.links().iter().filter_map(|link| Some(link.run()?.run().tool_calls_over_tree()));
-        branches.fold(self.tool_calls, u32::saturating_add)
+        self.cost().tool_calls
     }
 
     /// Model calls that are left until the user speaks again, branches that are open not counted.
@@ -213,14 +223,10 @@ impl Run {
 
     /// What was spent over this run and all its branches that have ended. The tokens are those of agents at rest.
     pub fn cost(&self) -> Cost {
-        let own = Cost { model_calls: self.model_calls, ..Cost::default() };
-        let mut cost = self.idle.iter().fold(own, |mut cost, (_, turn)| {
-            cost.add(Cost { model_calls: 0, ..cost_of(turn) });
-            cost
-        });
-        for waits in &self.extra().awaiting {
-            let (input_tokens, output_tokens) = waits.inner.tokens();
-            cost.add(Cost { model_calls: 0, input_tokens, output_tokens });
+        let Self { model_calls, tool_calls, .. } = *self;
+        let mut cost = Cost { model_calls, tool_calls, ..Cost::default() };
+        for (_, used) in self.used() {
+            cost.add(Cost { model_calls: 0, tool_calls: 0, ..Cost::of(used) });
         }
         self.links().iter().filter_map(Link::run).for_each(|done| cost.add(done.run().cost()));
         cost
@@ -230,17 +236,8 @@ impl Run {
     /// several branches are told together.
     pub fn cost_by_agent(&self) -> BTreeMap<AgentName, Cost> {
         let mut costs: BTreeMap<AgentName, Cost> = BTreeMap::new();
-        for (agent, turn) in &self.idle {
-            costs.entry(agent.clone()).or_default().add(cost_of(turn));
-        }
-        for waits in &self.extra().awaiting {
-            let (input_tokens, output_tokens) = waits.inner.tokens();
-            let model_calls = waits.inner.replies();
-            costs.entry(waits.agent.clone()).or_default().add(Cost {
-                model_calls,
-                input_tokens,
-                output_tokens,
-            });
+        for (agent, used) in self.used() {
+            costs.entry(agent.clone()).or_default().add(Cost::of(used));
         }
         for done in self.links().iter().filter_map(Link::run) {
             for (agent, cost) in done.run().cost_by_agent() {
@@ -248,6 +245,12 @@ impl Run {
             }
         }
         costs
+    }
+
+    /// What the conversation of each agent has used that is at rest or waits.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (&AgentName, Used)> {
+        let awaiting = self.extra().awaiting.iter().map(|waits| (&waits.agent, waits.inner.used()));
+        self.idle.iter().map(|(agent, turn)| (agent, turn.used())).chain(awaiting)
     }
 
     /// The turn of an agent at rest.
@@ -333,8 +336,7 @@ impl Run {
             self.extra_mut().user_words = Some(words.as_str().into());
         }
         self.messages = self.messages.saturating_add(1);
-        self.allowance = relay.max_model_calls();
-        self.left = self.allowance;
+        self.fill(relay.budget());
         self.trail.user_spoke();
     }
 
@@ -374,11 +376,13 @@ pub enum RunEnd {
         /// The limit.
         max_steps: u32,
     },
-    /// The agents together, branches included, reached the most model calls between two messages of the user. In a
-    /// branch: the most that it was given.
+    /// The agents together, branches included, used all the model calls, tokens or time that there are between two
+    /// messages of the user. In a branch: all that it was given. The run can [go on with more](crate::Done::with_more).
     BudgetSpent {
+        /// What was used up: model calls, tokens or time.
+        measure: Measure,
         /// The limit.
-        max_model_calls: u32,
+        most: u64,
     },
     /// Nothing new came.
     NoProgress {
@@ -422,8 +426,8 @@ impl fmt::Display for RunEnd {
                 write!(f, "{}: {}", self.as_str(), stop.as_str())
             }
             Self::TurnLimit { max_steps } => write!(f, "{}: {max_steps} model call(s)", self.as_str()),
-            Self::BudgetSpent { max_model_calls } => {
-                write!(f, "{}: {max_model_calls} model call(s)", self.as_str())
+            Self::BudgetSpent { measure, most } => {
+                write!(f, "{}: {most} {}(s)", self.as_str(), measure.unit())
             }
             Self::ContractBroken { errors } => write!(f, "{}: {}", self.as_str(), list(errors)),
             Self::Failed { error } => write!(f, "{}: {error}", self.as_str()),
@@ -434,11 +438,6 @@ impl fmt::Display for RunEnd {
             }
         }
     }
-}
-
-fn cost_of(turn: &Turn) -> Cost {
-    let (input_tokens, output_tokens) = turn.tokens();
-    Cost { model_calls: turn.replies(), input_tokens, output_tokens }
 }
 
 impl RunEnd {
@@ -476,6 +475,20 @@ impl RunEnd {
             Self::UnknownStop { .. } => "unknown_stop",
             Self::TakenOver { .. } => "taken_over",
             Self::Cancelled { .. } => "cancelled",
+        }
+    }
+
+    /// Whether the user's words, when they come, go on from here. What failed, or was taken out of the agents' hands, does
+    /// not go on by itself: somebody has to say so.
+    pub fn awaits_user(&self) -> bool {
+        !matches!(self, Self::Failed { .. } | Self::Cancelled { .. } | Self::TakenOver { .. })
+    }
+
+    /// What was used up, if that ended the run.
+    pub fn measure(&self) -> Option<Measure> {
+        match self {
+            Self::BudgetSpent { measure, .. } => Some(*measure),
+            _ => None,
         }
     }
 

@@ -34,12 +34,13 @@ use sommelier_runtime::turn::{Misuse, ModelCall, Reserved, ToolCalls};
 use sommelier_runtime::{AgentName, Definition, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
 
 use crate::arbiter::{self, Ruling, Taken};
+use crate::budget::Shared;
 use crate::contract::Stated;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{
-    COMPLETE_HANDOFF, Closing, DelegateStatus, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis,
-    OnRefusal, READ_ARTIFACT, Refusal, Relay, Run, RunEnd,
+    Budget, COMPLETE_HANDOFF, Closing, DelegateStatus, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome,
+    Measure, Millis, OnRefusal, READ_ARTIFACT, Refusal, Relay, Run, RunEnd,
 };
 
 mod completing;
@@ -50,6 +51,7 @@ mod human;
 mod opening;
 mod reading;
 mod returning;
+mod shares;
 
 use ending::{end_of, end_work, ended, may_be_mended};
 
@@ -126,23 +128,76 @@ impl Step {
     /// Calls the run off, where it stands: nothing more is done in it, and everything that was is kept. Each open call
     /// is answered, so the conversation stays legal and may go on. A run that has ended is left as it is.
     pub fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> Done {
+        self.halt(relay, Halt::CalledOff { reason }, at)
+    }
+
+    /// Tells the run, and its branches, what time it is. Where the time of one is limited
+    /// ([`Budget::millis`](crate::Budget::millis)) this begins its clock, and ends it when its time is over, wherever it
+    /// stands: while it waits for a person, for tools, for the taking of a handoff. Like a run that is called off it keeps
+    /// all that was done; its end is [`RunEnd::BudgetSpent`]. A run that has ended is left as it is.
+    ///
+    /// The time that comes with an answer counts as well: what was answered is kept, and when the time is over by then
+    /// nothing more is begun. An answer of the model that ends the run is its answer, however late it comes.
+    ///
+    /// A driver calls this before each step, and whenever [`deadline`](Self::deadline) has passed while it waits.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, Budget, Relay, RunEnd, Step};
+    ///
+    /// let relay = Relay::builder()
+    ///     .agent(Agent::new("clerk", "You greet."))
+    ///     .entry("clerk")
+    ///     .budget(Budget::new(50).millis(500))
+    ///     .build()?;
+    /// let step = relay.start("c", "hello")?.now(&relay, 1_000);
+    /// assert_eq!(step.deadline(), Some(1_500));
+    /// let Step::Done(done) = step.now(&relay, 1_500) else { panic!() };
+    /// assert_eq!(done.end().to_string(), "budget_spent: 500 millisecond(s)");
+    /// assert!(done.with_more(&relay, Budget::new(0).millis(100)).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn now(mut self, relay: &Relay, at: Millis) -> Self {
+        if let Self::Done(_) = self {
+            return self;
+        }
+        self.run_mut().hear_time(at);
+        if let Self::Delegate(step) = self {
+            self = Self::Delegate(step.now(relay, at));
+        }
+        if !self.run().is_over(at) {
+            return self;
+        }
+        let Done { run, end } = self.halt(relay, Halt::TimeOver, at);
+        finish(relay, run, end, at)
+    }
+
+    /// When the first of the open steps of the tree is over its time: until then a driver may wait for what it waits for,
+    /// and then it is to say what time it [is](Self::now). `None` when no time is limited, or no clock has begun.
+    pub fn deadline(&self) -> Option<Millis> {
+        let open = self.open().into_iter().filter(|step| !matches!(step, Self::Done(_)));
+        open.filter_map(|step| step.run().deadline()).min()
+    }
+
+    /// Ends the run where it stands. Each open call is answered, so the conversation stays legal.
+    fn halt(self, relay: &Relay, halt: Halt<'_>, at: Millis) -> Done {
+        let why = halt.why();
         let (mut run, turn) = match self {
-            Self::AskHuman(asking) => {
-                return asking.end(relay, |_| RunEnd::Cancelled { reason: reason.into() }, at);
-            }
+            Self::AskHuman(asking) => return asking.end(relay, |run| halt.end(run), why, at),
             Self::CallModel(step) => (step.run, step.inner.set_down()),
             Self::CallTools(step) => {
-                (step.run, step.inner.abandon("called off; whether the call had an effect is not known"))
+                let why = format!("{why}; whether the call had an effect is not known");
+                (step.run, step.inner.abandon(&why))
             }
             Self::Delegate(step) => {
-                let (run, inner) = step.cancel(relay, reason, at);
-                (run, inner.abandon("called off"))
+                let (run, inner) = step.halt(relay, halt, at);
+                (run, inner.abandon(why))
             }
-            Self::HandOff(step) => (step.run, step.inner.abandon("called off before it was taken")),
+            Self::HandOff(step) => (step.run, step.inner.abandon(&format!("{why} before it was taken"))),
             Self::Done(done) => return done,
         };
         run.set_down(turn);
-        Done::of(relay, run, RunEnd::Cancelled { reason: reason.into() }, at)
+        let end = halt.end(&run);
+        Done::of(relay, run, end, at)
     }
 
     /// Hears the user, at any moment. A run that has ended goes on. Any other keeps the words until its next model call:
@@ -183,11 +238,37 @@ impl Step {
     }
 }
 
+/// Why a run ends where it stands.
+#[derive(Clone, Copy)]
+enum Halt<'a> {
+    CalledOff { reason: &'a str },
+    TimeOver,
+}
+
+impl Halt<'_> {
+    /// What open calls are told.
+    fn why(self) -> &'static str {
+        match self {
+            Self::CalledOff { .. } => "called off",
+            Self::TimeOver => TIME_OVER,
+        }
+    }
+
+    fn end(self, run: &Run) -> RunEnd {
+        match self {
+            Self::CalledOff { reason } => RunEnd::Cancelled { reason: reason.into() },
+            Self::TimeOver => run.time_spent(),
+        }
+    }
+}
+
+/// What a call is told that is not done any more.
+const TIME_OVER: &str = "the time is over";
+
 /// The run ends, unless the user has said something meanwhile: then it goes on with that. What failed or was taken out of
 /// the agents' hands does not go on by itself.
 fn finish(relay: &Relay, mut run: Box<Run>, end: RunEnd, at: Millis) -> Step {
-    let is_over = matches!(end, RunEnd::Failed { .. } | RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. });
-    match if is_over { None } else { run.next_words() } {
+    match if end.awaits_user() { run.next_words() } else { None } {
         Some(words) => heard(relay, *Done::of(relay, run, end, at).run, words),
         None => Step::Done(Done::of(relay, run, end, at)),
     }
@@ -228,6 +309,16 @@ fn lost(run: Box<Run>) -> Step {
 
 /// The run goes on with what the active agent's turn asks for.
 fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Step {
+    if run.is_over(at) {
+        match too_late(inner) {
+            Ok(turn) => {
+                run.set_down(turn);
+                let end = run.time_spent();
+                return finish(relay, run, end, at);
+            }
+            Err(turn) => return rested(relay, run, turn, at),
+        }
+    }
     match inner {
         TurnStep::CallModel(mut inner) => {
             // What the user said meanwhile stands after the open results, or after the package.
@@ -235,19 +326,31 @@ fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Ste
                 run.user_spoke(&words, relay);
                 inner = inner.say(words);
             }
-            if run.left > 0 {
-                return Step::CallModel(CallModel { run, inner });
-            }
+            let Some(end) = run.spent() else { return Step::CallModel(CallModel { run, inner }) };
             run.set_down(inner.set_down());
-            let end = RunEnd::BudgetSpent { max_model_calls: run.allowance };
             finish(relay, run, end, at)
         }
         TurnStep::CallTools(inner) => CallTools { run, inner }.or_resume(relay, at),
         TurnStep::Reserved(inner) => reserved(relay, run, inner, at),
-        TurnStep::Done(turn) if run.is_awaited() && !matches!(turn.end(), TurnEnd::Failed { .. }) => {
-            returning::give_back(relay, run, turn, at)
-        }
-        TurnStep::Done(turn) => ended(relay, run, turn, at),
+        TurnStep::Done(turn) => rested(relay, run, turn, at),
+    }
+}
+
+/// The turn of the active agent has come to its end.
+fn rested(relay: &Relay, run: Box<Run>, turn: Turn, at: Millis) -> Step {
+    if run.is_awaited() && !matches!(turn.end(), TurnEnd::Failed { .. }) {
+        return returning::give_back(relay, run, turn, at);
+    }
+    ended(relay, run, turn, at)
+}
+
+/// The turn at rest before what it asks for is begun; one that has come to its end is handed back.
+fn too_late(inner: TurnStep) -> Result<Turn, Turn> {
+    match inner {
+        TurnStep::CallModel(inner) => Ok(inner.set_down()),
+        TurnStep::CallTools(inner) => Ok(inner.leave(TIME_OVER)),
+        TurnStep::Reserved(inner) => Ok(inner.abandon(TIME_OVER)),
+        TurnStep::Done(turn) => Err(turn),
     }
 }
 
@@ -364,12 +467,37 @@ impl CallModel {
         }
     }
 
-    /// Takes the model's reply, or the reason why there is none.
+    /// Hears the user before the request has gone out: it has the words in it. Where it is under way already,
+    /// [`Step::hear`] keeps them for the next one, as a reply to this one does not know them.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, Relay, Step};
+    /// use sommelier_protocol::Words;
+    ///
+    /// let relay = Relay::builder().agent(Agent::new("clerk", "You greet.")).entry("clerk").build()?;
+    /// let Step::CallModel(call) = relay.start("c", "hello")? else { panic!() };
+    /// let Step::CallModel(call) = call.hear(&relay, Words::new("In French, please.")?) else { panic!() };
+    /// let texts: Vec<&str> = call.request(&relay).messages[0].texts().collect();
+    /// assert_eq!(texts, ["hello", "In French, please."]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hear(mut self, relay: &Relay, words: Words) -> Step {
+        self.run.extra_mut().inbox.push(words.as_str().into());
+        advance(relay, self.run, TurnStep::CallModel(self.inner), 0)
+    }
+
+    /// Takes the model's reply, or the reason why there is none. When the run's time is over by then, that is the reason.
     pub fn resume(mut self, relay: &Relay, response: Result<ModelResponse, ModelError>, at: Millis) -> Step {
         let Some(agent) = relay.agent(self.run.active.as_str()) else { return lost(self.run) };
-        let made = u32::from(response.is_ok());
-        self.run.model_calls = self.run.model_calls.saturating_add(made);
-        self.run.left = self.run.left.saturating_sub(made);
+        self.run.hear_time(at);
+        if response.is_err() && self.run.is_over(at) {
+            return advance(relay, self.run, TurnStep::CallModel(self.inner), at);
+        }
+        if let Ok(ModelResponse { usage, .. }) = &response {
+            self.run.model_calls = self.run.model_calls.saturating_add(1);
+            self.run.left = self.run.left.saturating_sub(1);
+            self.run.charge(Shared::Tokens, usage.total_input_tokens().saturating_add(usage.output_tokens));
+        }
         let inner = self.inner.resume(agent, response);
         advance(relay, self.run, inner, at)
     }
@@ -395,12 +523,34 @@ impl CallTools {
     }
 
     /// The calls to run, each with its place among the calls of the reply. A call of a tool that is switched
-    /// off, and one that a person has rejected, is none of them: it gets an error.
+    /// off, one that a person has rejected, and one for which no tool call is left are none of them: each gets an error.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
-        self.inner.calls().filter(|(place, call)| self.told(*place, call).is_none())
+        self.looked_at().filter(|(_, told)| told.is_none()).map(|(call, _)| call)
     }
 
-    /// What a call is told that does not run.
+    /// The calls of the agent's own tools, each with what it is told when it does not run. The first are those that run
+    /// when there are more than the run may make.
+    fn looked_at(&self) -> impl Iterator<Item = ((usize, &ToolUse), Option<ToolOutput>)> {
+        let mut left = self.run.left(Measure::ToolCalls);
+        self.inner.calls().map(move |(place, call)| {
+            let mut told = self.told(place, call);
+            match &mut left {
+                Some(left) if told.is_none() && *left > 0 => *left -= 1,
+                Some(_) if told.is_none() => told = Some(self.spent(call)),
+                _ => {}
+            }
+            ((place, call), told)
+        })
+    }
+
+    /// What a call is told for which no tool call is left.
+    fn spent(&self, call: &ToolUse) -> ToolOutput {
+        let most = self.run.given(Measure::ToolCalls).unwrap_or_default();
+        let detail = format!("{} was not run: no tool calls are left of {most}", call.name());
+        ToolOutput::failed(&Failure::new("tool_calls_spent", detail))
+    }
+
+    /// What a call is told that does not run, whatever is left.
     fn told(&self, place: usize, call: &ToolUse) -> Option<ToolOutput> {
         self.is_off(call).then(|| switched_off(call)).or_else(|| self.rejected(place, call))
     }
@@ -437,18 +587,18 @@ impl CallTools {
         if expected != found {
             return Err(Misuse { expected, found, step: Box::new(self) });
         }
-        let mut outputs = outputs.into_iter();
-        let all: Vec<ToolOutput> = self
-            .inner
-            .calls()
-            .filter_map(|(place, call)| self.told(place, call).or_else(|| outputs.next()))
-            .collect();
+        let told: Vec<(usize, ToolOutput)> =
+            self.looked_at().filter_map(|((place, _), told)| Some((place, told?))).collect();
+        for (place, output) in told {
+            self.inner.settle(place, output);
+        }
         #[cfg(test)]
         let found = planted::instead(Bug::ToolRunNotCounted, found, || found.saturating_sub(1));
-        match self.inner.resume(agent, all) {
+        match self.inner.resume(agent, outputs) {
             Ok(inner) => {
-                self.run.tool_calls =
-                    self.run.tool_calls.saturating_add(u32::try_from(found).unwrap_or(u32::MAX));
+                let ran = u32::try_from(found).unwrap_or(u32::MAX);
+                self.run.tool_calls = self.run.tool_calls.saturating_add(ran);
+                self.run.charge(Shared::ToolCalls, ran.into());
                 Ok(advance(relay, self.run, inner, at))
             }
             Err(Misuse { expected, found, step }) => {
@@ -525,7 +675,11 @@ impl HandOff {
     /// Whether the receiver is ready is asked once more, since a tool may have been switched off meanwhile, and whether the
     /// artifacts are still the newest, since code may have put newer ones into the run. If not, the handoffs of the reply are
     /// ruled on again as things now stand, so that each is told what is true of it, and another may be the first that is fit.
+    /// When the run's time is over it is not taken.
     pub fn take(self, relay: &Relay, at: Millis) -> Step {
+        if self.run.is_over(at) {
+            return Step::HandOff(self).now(relay, at);
+        }
         let Self { mut run, inner, outputs, taken } = self;
         let is_ready = arbiter::ready(relay, &run, &taken.to).is_ok();
         #[cfg(test)]
@@ -558,6 +712,7 @@ impl HandOff {
             end_work(relay, &mut run, &to, Closing::HandedOn, at);
         }
         run.trail.record(hop);
+        run.charge(Shared::Hops, 1);
         run.bind(&package);
         run.add_artifacts(added);
         if run.awaits(&to) {
@@ -585,6 +740,7 @@ impl HandOff {
             Err(misuse) => misuse.step.abandon("nothing answered this call"),
         };
         run.trail.record(hop.clone());
+        run.charge(Shared::Hops, 1);
         Released { to, package, hop, sender, run: *run }
     }
 }
@@ -643,21 +799,43 @@ impl Done {
         heard(relay, *self.run, earlier)
     }
 
-    /// Tries again from where the run ended without an answer; the limits of the turn count anew.
+    /// Tries again from where the run ended without an answer; the limits of the turn, and what the run was given, count
+    /// anew.
     ///
     /// # Errors
     /// The run is handed back when it is the user who is to speak.
-    pub fn retry(mut self, relay: &Relay) -> Result<Step, Self> {
+    pub fn retry(self, relay: &Relay) -> Result<Step, Self> {
+        self.again(relay, |run| {
+            #[cfg(test)]
+            if planted::is(Bug::BudgetKeptOnRetry) {
+                return;
+            }
+            run.refill();
+        })
+    }
+
+    /// Goes on from where the run ended at a limit, with so much more than it was given: in the same conversations, with
+    /// all that was done; nothing is done twice. What was not limited stays without a limit. Time begins anew, and is
+    /// `more.millis`, or when that is `None` as much as there was. The limits of the turn count anew.
+    ///
+    /// Where the end was another, this is [`retry`](Self::retry) with what is left and so much more. What was added is
+    /// there until the user speaks again.
+    ///
+    /// # Errors
+    /// The run is handed back when it is the user who is to speak.
+    pub fn with_more(self, relay: &Relay, more: Budget) -> Result<Step, Self> {
+        self.again(relay, |run| run.add(&more))
+    }
+
+    fn again(mut self, relay: &Relay, provide: impl FnOnce(&mut Run)) -> Result<Step, Self> {
         let active = self.run.active.clone();
         let (Some(agent), Some(turn)) = (relay.agent(active.as_str()), self.run.wake(&active)) else {
             return Err(self);
         };
         match turn.retry(agent) {
             Ok(inner) => {
-                let left = self.run.allowance;
-                #[cfg(test)]
-                let left = planted::instead(Bug::BudgetKeptOnRetry, left, || self.run.left);
-                self.run.left = left;
+                provide(&mut self.run);
+                self.run.trail.reopen(&active);
                 Ok(advance(relay, self.run, inner, 0))
             }
             Err(turn) => {

@@ -318,6 +318,18 @@ impl Trail {
         }
     }
 
+    /// The run goes on where it ended: `active` has the work again that it got by its newest hop, unless it had done it,
+    /// or said itself what of it is open. What was found of its constraints is found anew when it ends.
+    pub(crate) fn reopen(&mut self, active: &AgentName) {
+        let is_theirs = |hop: &&mut Hop| hop.outcome.is_taken() && *hop.to == *active.as_str();
+        let hop = self.hops.iter_mut().rev().find(is_theirs).filter(|hop| hop.completion().is_none());
+        let is_done = |end: &HopEnd| matches!(end.how, Closing::Done | Closing::HandedOn);
+        if let Some(hop) = hop.filter(|hop| !hop.end.as_ref().is_some_and(is_done)) {
+            hop.end = None;
+            hop.account = None;
+        }
+    }
+
     /// Whether the newest handoff that was asked for was refused.
     pub(crate) fn ends_refused(&self) -> bool {
         self.hops.last().is_some_and(|hop| !hop.outcome.is_taken())

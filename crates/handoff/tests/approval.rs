@@ -418,7 +418,7 @@ fn what_is_switched_off_or_called_off_meanwhile_does_not_run() {
 
     let done = session.waiting().clone().cancel(&relay, "the user has left", 7);
     assert_eq!(done.end(), &RunEnd::Cancelled { reason: "the user has left".into() });
-    let told = r#"user: tu_1_0!{"error":"not_run","detail":"a person decides; this was not done"}"#;
+    let told = r#"user: tu_1_0!{"error":"not_run","detail":"called off"}"#;
     assert!(story(done.turn().unwrap().messages()).ends_with(told));
     let (_, why) = Step::Done(done).answer(&relay, "conv/1/1/0", Answer::Approve, 8).unwrap_err();
     assert_eq!(why, Rejected::Unknown { id: "conv/1/1/0".into(), open: Vec::new() });

@@ -5,10 +5,17 @@
 mod harness;
 
 use harness::{
-    BOTH, Session, Turn, agent, calls, desk, hands_to, looks, question, says, says_and_looks, script, story,
+    BOTH, Session, Turn, agent, calls, desk, hands_to, looks, payer, pays, question, says, says_and_looks,
+    script, story,
 };
-use sommelier_handoff::{Delegate, DelegateResult, DelegateStatus, Relay, RunEnd, Step};
+use sommelier_handoff::{
+    Answer, Budget, Delegate, DelegateResult, DelegateStatus, Link, LinkOutcome, Relay, RelayBuilder, Route,
+    Run, RunEnd, Step,
+};
+use sommelier_protocol::sequence::{self, Rule};
+use sommelier_protocol::{Message, ModelRequest};
 use sommelier_runtime::ScriptedModel;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A supervisor that asks billing and shipping, and may hand over to policy.
 fn relay() -> Relay {
@@ -262,4 +269,232 @@ fn a_run_that_has_ended_is_not_called_off() {
     let model = script([("supervisor", says("Good day."))]);
     let done = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered).into_done();
     assert_eq!(Step::Done(done.clone()).cancel(&relay, "too late", 9), done);
+}
+
+/// A supervisor that asks a team, whose clerk asks a leaf and hands over to an expert, and billing, which pays when a person
+/// allows it; and hands over to policy itself where a person allows that.
+fn every_wait() -> RelayBuilder {
+    let inner = harness::team("clerk -> expert")
+        .delegate("clerk", Delegate::new("ask_leaf", agent("leaf")))
+        .may_ask_human("expert")
+        .build()
+        .unwrap();
+    Relay::builder()
+        .agent(agent("supervisor"))
+        .agent(agent("policy"))
+        .route_with(Route::new("supervisor", "policy").needs_approval())
+        .delegate("supervisor", Delegate::team("ask_team", inner).max_model_calls(12))
+        .delegate("supervisor", Delegate::new("ask_billing", payer("billing")))
+        .entry("supervisor")
+        .budget(Budget::new(50).tool_calls(20).tokens(1_000).hops(9).millis(1_000_000))
+}
+
+/// Each agent says something before it waits, so that there is something to keep.
+fn every_turn() -> ScriptedModel {
+    script([
+        ("supervisor", calls([("ask_team", question("Well?")), ("ask_billing", question("Pay it?"))])),
+        ("clerk", says_and_looks("CLERK", "tea")),
+        ("clerk", calls([("ask_leaf", question("Leaf?"))])),
+        ("leaf", says_and_looks("LEAF", "tea")),
+        ("leaf", says("LEAF-2")),
+        ("clerk", hands_to("expert")),
+        ("expert", says_and_looks("EXPERT", "tea")),
+        ("expert", calls([("ask_human", r#"{"question":"Red?"}"#)])),
+        ("expert", says("EXPERT-2")),
+        ("billing", says_and_looks("BILLING", "tea")),
+        ("billing", calls([pays("INV-1")])),
+        ("billing", says("BILLING-2")),
+        ("supervisor", hands_to("policy")),
+        ("policy", says_and_looks("POLICY", "tea")),
+        ("policy", says("POLICY-2")),
+    ])
+}
+
+/// The kind of a wait, and who waits.
+fn wait_of(step: &Step) -> String {
+    let kind = match step {
+        Step::CallModel(_) => "model",
+        Step::CallTools(_) => "tools",
+        Step::AskHuman(_) => "human",
+        Step::Delegate(_) => "delegate",
+        Step::HandOff(_) => "handoff",
+        Step::Done(_) => "done",
+    };
+    format!("{kind} of {}", step.run().active())
+}
+
+/// Every state of a tree as it goes on, in the order that `pick` makes of the branches; persons are answered when nothing
+/// else goes on.
+fn states(relay: &Relay, pick: fn(usize) -> usize) -> Vec<Step> {
+    let model = every_turn();
+    let mut states = Vec::new();
+    let mut session = Session::new(relay, &model).telling_time(1).pick(pick).at_each_step(|step| {
+        states.push(step.clone());
+        step
+    });
+    session = session.say("hello");
+    while session.is_waiting() {
+        let (_, question) = session.questions().remove(0);
+        let answer = match question.asks.choices().contains(&"approve") {
+            true => Answer::Approve,
+            false => Answer::Say { text: "Red.".into() },
+        };
+        session = session.answer(&question.id, answer);
+    }
+    drop(session.ends(RunEnd::Answered));
+    states
+}
+
+/// What must be true of a run that was called off, and of each of its branches: nobody works or waits, each conversation
+/// is one that a model may be asked with, each call has one answer.
+fn assert_is_over(run: &Run) {
+    for run in harness::runs(run) {
+        assert!(run.trail().open().next().is_none(), "{}: nobody has ended a hop", run.conversation());
+        for (agent, turn) in run.at_rest() {
+            let messages = turn.messages();
+            // No tools are given here, and whose words are last is not the question.
+            let is_of_calls = |rule| !matches!(rule, Rule::ToolsAreNamed | Rule::ModelIsNotLast);
+            let mut broken = sequence::check(&ModelRequest::new("m", 1, messages));
+            broken.retain(|violation| is_of_calls(violation.rule));
+            assert_eq!(broken, [], "{agent} in {}: {}", run.conversation(), story(messages));
+            let called: Vec<&str> =
+                messages.iter().flat_map(Message::tool_uses).map(|call| call.id()).collect();
+            let answered: Vec<&str> =
+                messages.iter().flat_map(Message::tool_results).map(|result| result.tool_use_id()).collect();
+            assert_eq!(called, answered, "{agent} in {}", run.conversation());
+        }
+        for link in run.links() {
+            assert!(matches!(link.outcome, LinkOutcome::Returned { .. }), "{}", link.id);
+        }
+    }
+}
+
+/// All that is said in the conversations of a tree, open ones included: the words of the scripts that have been there.
+fn said(json: &str) -> BTreeSet<&'static str> {
+    let words =
+        ["CLERK", "LEAF", "LEAF-2", "EXPERT", "EXPERT-2", "BILLING", "BILLING-2", "POLICY", "POLICY-2"];
+    words.into_iter().filter(|word| json.contains(&format!("\"{word}\""))).collect()
+}
+
+/// The branches of a tree that are open or ended, by path.
+fn branches(step: &Step) -> BTreeSet<String> {
+    let mut open: Vec<String> = Vec::new();
+    let mut look = vec![step];
+    while let Some(step) = look.pop() {
+        if let Step::Delegate(delegation) = step {
+            open.extend(delegation.branches().iter().map(|branch| branch.path().to_owned()));
+            look.extend(delegation.branches().iter().map(|branch| branch.step()));
+        }
+        let ended = harness::runs(step.run()).into_iter().flat_map(Run::links);
+        open.extend(ended.map(|link| link.id.to_string()));
+    }
+    open.into_iter().collect()
+}
+
+/// Each link of a tree, with how its branch ended.
+fn ends(run: &Run) -> Vec<(String, &RunEnd)> {
+    let links = harness::runs(run).into_iter().flat_map(Run::links);
+    links.filter_map(|link: &Link| Some((link.id.to_string(), link.run()?.end()))).collect()
+}
+
+/// C161, S3-32: a tree is called off at every wait of every branch, in two orders of the branches: the run and each branch
+/// that was opened has one end and no second, nobody works or waits any more, every conversation is legal, all that was
+/// said is kept, and what was given to branches is back. It may be saved, and the user goes on with it.
+#[test]
+fn a_tree_is_called_off_at_every_wait() {
+    let relay = every_wait().build().unwrap();
+    let mut waits: BTreeMap<String, usize> = BTreeMap::new();
+    for pick in [|_: usize| 0, |open: usize| open - 1] {
+        for step in states(&relay, pick) {
+            let open: Vec<String> = step.open().into_iter().map(wait_of).collect();
+            if matches!(step, Step::Done(_)) {
+                continue;
+            }
+            open.into_iter().for_each(|wait| *waits.entry(wait).or_default() += 1);
+            let before = (said(&step.save().unwrap()), branches(&step));
+            let done = step.cancel(&relay, "the user has left", 5_000);
+            assert_eq!(done.end(), &cancelled());
+            assert_is_over(done.run());
+            let ends = ends(done.run());
+            let ended: BTreeSet<String> = ends.iter().map(|(id, _)| id.clone()).collect();
+            assert_eq!((ended.len(), &ended), (ends.len(), &before.1), "each branch has one end");
+            let spent = done.run().cost();
+            assert_eq!(done.run().model_calls_left() + spent.model_calls, 50);
+            let over = Step::Done(done);
+            assert_eq!((said(&over.save().unwrap()), branches(&over)), before);
+            assert!(over.questions().is_empty() && over.deadline().is_none());
+            let over = relay.load(&over.save().unwrap()).unwrap();
+            let model = Answers;
+            let session = Session::with(&relay, &model);
+            let Step::Done(done) = over else { panic!("it has ended") };
+            let words = sommelier_protocol::Words::new("And?").unwrap();
+            let heard = session.unchecked().drive(done.hear(&relay, words));
+            assert_eq!(heard.done().end(), &RunEnd::Answered);
+        }
+    }
+    let kinds: BTreeSet<&str> = waits.keys().map(|wait| wait.split(' ').next().unwrap()).collect();
+    assert_eq!(kinds, BTreeSet::from(["delegate", "handoff", "human", "model", "tools"]), "{waits:?}");
+    let who =
+        |kind: &str| waits.keys().filter_map(|wait| wait.strip_prefix(kind)).collect::<Vec<_>>().join("");
+    assert_eq!(who("model of "), "billingclerkexpertleafpolicysupervisor");
+    assert_eq!(who("human of "), "billingexpertsupervisor");
+}
+
+/// Answers whatever it is asked.
+struct Answers;
+
+impl sommelier_runtime::Model for Answers {
+    fn complete(
+        &self,
+        _: ModelRequest<'_>,
+    ) -> Result<sommelier_protocol::ModelResponse, sommelier_runtime::ModelError> {
+        Ok(sommelier_runtime::script::say("Here."))
+    }
+}
+
+/// C161: one branch alone is called off, at each of its waits: its asker is told so and goes on, with whatever the branch
+/// had said; the others do not notice.
+#[test]
+fn one_branch_is_called_off_at_every_wait() {
+    let relay = every_wait().build().unwrap();
+    let mut told = BTreeSet::new();
+    for pick in [|_: usize| 0, |open: usize| open - 1] {
+        for step in states(&relay, pick) {
+            let Step::Delegate(delegation) = &step else { continue };
+            let paths: Vec<String> =
+                step.open().into_iter().map(|step| step.run().conversation().to_owned()).collect();
+            for path in paths.into_iter().filter(|_| !delegation.is_over()) {
+                let cancel =
+                    |inside: &Relay, step: Step| Step::Done(step.cancel(inside, "not needed", 5_000));
+                let off = step.clone().go_on_at(&relay, &path, cancel).unwrap();
+                let off = relay.load(&off.save().unwrap()).unwrap();
+                assert!(off.open().iter().all(|step| step.run().conversation() != path));
+                // All others are brought to their ends too: each of them answers.
+                let session = Session::with(&relay, &Answers).unchecked().drive(off);
+                let session = match session.is_waiting() {
+                    true => continue,
+                    false => session,
+                };
+                assert_eq!(session.done().end(), &RunEnd::Answered);
+                assert_is_over(session.run());
+                let ends = ends(session.run());
+                let mine: Vec<&RunEnd> =
+                    ends.iter().filter(|(id, _)| *id == path).map(|(_, end)| *end).collect();
+                assert_eq!(mine, [&RunEnd::Cancelled { reason: "not needed".into() }]);
+                let others = ends.iter().filter(|(id, _)| *id != path);
+                assert!(others.into_iter().all(|(_, end)| **end == RunEnd::Answered));
+                let result = harness::runs(session.run()).into_iter().flat_map(Run::links);
+                let result = result.filter(|link| *link.id == *path).find_map(Link::result).unwrap();
+                told.insert(format!("{} {:?}", result.status.as_str(), result.finding.as_deref()));
+            }
+        }
+    }
+    let expected = [
+        "failed None",
+        "partial Some(\"BILLING\")",
+        "partial Some(\"CLERK\")",
+        "partial Some(\"LEAF\")",
+        "partial Some(\"EXPERT\")",
+    ];
+    assert_eq!(told, expected.map(str::to_owned).into());
 }

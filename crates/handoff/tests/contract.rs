@@ -8,8 +8,8 @@ use harness::{
     Session, Turn, agent, calls, looks, name, payer, pays, question, says, says_and_looks, script,
 };
 use sommelier_handoff::{
-    Agent, Contract, ContractError, Delegate, DelegateStatus, HandoffPackage, LoadError, PackageError, Relay,
-    RelayBuilder, RunEnd, Step,
+    Agent, Contract, ContractError, Delegate, DelegateStatus, HandoffPackage, LoadError, Measure,
+    PackageError, Relay, RelayBuilder, RunEnd, Step,
 };
 use sommelier_runtime::script;
 
@@ -337,8 +337,9 @@ fn done_without_evidence_is_refused() {
 fn a_delegate_that_could_not_start_is_an_error() {
     let relay = under(Contract::default()).max_model_calls(1).build().unwrap();
     let model = script([asks()]);
-    let session =
-        Session::new(&relay, &model).say("INV-311?").ends(RunEnd::BudgetSpent { max_model_calls: 1 });
+    let session = Session::new(&relay, &model)
+        .say("INV-311?")
+        .ends(RunEnd::BudgetSpent { measure: Measure::ModelCalls, most: 1 });
     assert_eq!(
         session.results("supervisor", 0),
         [concat!(

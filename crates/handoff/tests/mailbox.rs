@@ -10,8 +10,8 @@ use harness::{
     says, script, story, team, to,
 };
 use sommelier_handoff::{
-    ASK_HUMAN, Answer, Delegate, EntryPolicy, Guard, Guards, HANDOFF_TO_SPECIALIST, OnRefusal, Relay, Route,
-    RunEnd, Step,
+    ASK_HUMAN, Answer, Delegate, EntryPolicy, Guard, Guards, HANDOFF_TO_SPECIALIST, Measure, OnRefusal,
+    Relay, Route, RunEnd, Step,
 };
 use sommelier_protocol::{ContentBlock, StopReason, Words};
 use sommelier_runtime::{ModelError, script as model};
@@ -215,7 +215,7 @@ fn the_budget_begins_anew_when_the_words_are_read() {
     let turns = || [("a", looks("1")), ("a", looks("2")), ("a", looks("3")), ("a", says("3."))];
     let model = script(turns());
     let session = Session::new(&relay, &model).say("hello");
-    let spent = RunEnd::BudgetSpent { max_model_calls: 2 };
+    let spent = RunEnd::BudgetSpent { measure: Measure::ModelCalls, most: 2 };
     drop(session.ends_leaving(spent, &[("a", 3), ("a", 4)]));
 
     let model = script(turns());
@@ -339,4 +339,74 @@ fn unread_words_are_saved() {
     let Step::CallModel(call) = &shrunk else { panic!("the model is asked first") };
     assert_eq!(story(&call.request(&relay).messages), "user: hello");
     assert_eq!(shrunk.run().messages(), 1);
+}
+
+/// The next number of a simple generator, which gives the same ones for the same seed.
+fn next(state: &mut u64) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    usize::try_from(*state >> 40).unwrap_or_default()
+}
+
+/// C164: a thousand orders in which branches of branches end, while the user speaks at some moment: whichever ends last,
+/// wakes its asker. The next request of each that asked has every finding once, in the order of the calls, and the user's
+/// words are read once, by the agent that has the turn.
+#[test]
+fn no_finding_and_no_word_is_lost_in_any_order() {
+    let mid = |name: &str| {
+        Relay::builder()
+            .agent(agent(name))
+            .delegate(name, Delegate::new("ask_left", agent("left")))
+            .delegate(name, Delegate::new("ask_right", agent("right")))
+            .entry(name)
+            .build()
+            .unwrap()
+    };
+    let relay = Relay::builder()
+        .agent(agent("top"))
+        .delegate("top", Delegate::team("ask_one", mid("one")).max_model_calls(9))
+        .delegate("top", Delegate::team("ask_two", mid("two")).max_model_calls(9))
+        .entry("top")
+        .build()
+        .unwrap();
+    let asks = |tools: [&'static str; 2]| calls(tools.map(|tool| (tool, question("Well?"))));
+    let model = script([
+        ("top", asks(["ask_one", "ask_two"])),
+        ("one", asks(["ask_left", "ask_right"])),
+        ("two", asks(["ask_right", "ask_left"])),
+        ("left", looks("tea")),
+        ("left", says("LEFT")),
+        ("right", says("RIGHT")),
+        ("one", says("ONE")),
+        ("two", says("TWO")),
+        ("top", says("TOP")),
+    ]);
+    let finding = |n: usize, words: &str, steps: u32| {
+        format!(r#"tu_1_{n}={{"status":"done","finding":"{words}","steps_used":{steps}}}"#)
+    };
+    let mut orders = std::collections::BTreeSet::new();
+    for seed in 0..1_000 {
+        let (mut branch, mut moment) = (seed, seed ^ 0x5eed);
+        let mut steps = next(&mut moment) % 14;
+        let session = Session::new(&relay, &model).unsaved().pick(|open| next(&mut branch) % open);
+        let session = session.at_each_step(|step| {
+            let is_here = steps == 0;
+            steps = steps.wrapping_sub(1);
+            if is_here { step.hear(&relay, words("Quick, please.")) } else { step }
+        });
+        let session = session.say("hello").ends(RunEnd::Answered);
+        let last = |agent: &str| {
+            let asked = session.asked.iter().filter(|asked| asked.agent == agent).nth(1).unwrap();
+            story(&asked.messages).lines().last().unwrap().to_owned()
+        };
+        let expected = format!("user: {} | {}", finding(0, "LEFT", 2), finding(1, "RIGHT", 1));
+        assert_eq!(last("one"), expected, "seed {seed}");
+        let expected = format!("user: {} | {}", finding(0, "RIGHT", 1), finding(1, "LEFT", 2));
+        assert_eq!(last("two"), expected, "seed {seed}");
+        let expected = format!("user: {} | {}", finding(0, "ONE", 5), finding(1, "TWO", 5));
+        assert!(last("top").starts_with(&expected), "seed {seed}: {}", last("top"));
+        let read = session.story("top").matches("Quick").count();
+        assert_eq!((read, session.run().unread(), session.run().messages()), (1, &[][..], 2), "seed {seed}");
+        orders.insert(session.order());
+    }
+    assert!(orders.len() > 300, "{} orders", orders.len());
 }

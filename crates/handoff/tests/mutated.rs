@@ -10,22 +10,30 @@ use harness::{
 };
 use serde_json::{Value, json};
 use sommelier_handoff::{
-    ASK_HUMAN, Answer, Asks, Contract, Delegate, Guard, Guards, OnRefusal, READ_ARTIFACT, Relay, Route,
-    RunEnd, Step,
+    ASK_HUMAN, Answer, Asks, Budget, Contract, Delegate, Guard, Guards, OnRefusal, READ_ARTIFACT, Relay,
+    Route, RunEnd, Step,
 };
 use sommelier_protocol::{Message, ModelRequest, Role, Words, sequence};
 use sommelier_runtime::{ToolOutput, script as reply};
 
 /// Every kind of step and of wait in one house: a gated tool, a route with approval, one that returns, a delegate with a
-/// team of its own, one with a contract to keep, agents that ask a person, a guard that passes on to one.
+/// team of its own, one with a contract to keep, agents that ask a person, a guard that passes on to one, a budget of every
+/// measure.
 fn house() -> Relay {
     let team = harness::team("clerk -> expert").may_ask_human("clerk").build().unwrap();
     Relay::builder()
         .agent(payer("desk"))
         .agent(agent("policy"))
         .agent(agent("till"))
-        .delegate("desk", Delegate::new("ask_leaf", agent("leaf")).contract(Contract::default().evidence()))
+        .delegate(
+            "desk",
+            Delegate::new("ask_leaf", agent("leaf"))
+                .contract(Contract::default().evidence())
+                .budget(Budget::new(4).tool_calls(2).millis(500)),
+        )
         .delegate("desk", Delegate::team("ask_team", team).max_model_calls(9))
+        .max_branches(2)
+        .budget(Budget::new(50).tool_calls(20).tokens(1_000).hops(9).millis(5_000))
         .route_with(Route::new("desk", "policy").returns().with_user_words())
         .route_with(Route::new("desk", "till").needs_approval().references())
         .route("policy", "till")
@@ -45,7 +53,7 @@ fn gathered<'a>(
     model: &'a sommelier_runtime::ScriptedModel,
     into: &'a mut Vec<Step>,
 ) -> Session<'a> {
-    Session::new(relay, model).pick(|open| open - 1).at_each_step(|step| {
+    Session::new(relay, model).telling_time(1).pick(|open| open - 1).at_each_step(|step| {
         into.push(step.clone());
         step
     })

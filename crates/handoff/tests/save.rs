@@ -6,8 +6,8 @@ mod harness;
 
 use harness::{Session, agent, calls, hands, hands_to, name, pair, says, script, team, to};
 use sommelier_handoff::{
-    Agent, EntryPolicy, Guards, HANDOFF_TO_SPECIALIST, LoadError, PackagePolicy, Relay, RelayBuilder, Route,
-    RunEnd, Step,
+    Agent, Budget, EntryPolicy, Guards, HANDOFF_TO_SPECIALIST, LoadError, PackagePolicy, Relay, RelayBuilder,
+    Route, RunEnd, Step,
 };
 use sommelier_runtime::Tool;
 
@@ -101,6 +101,11 @@ fn a_step_loads_under_its_own_definition_alone() {
         base().guards(Guards::default().stop_on_any_refusal()),
         base().entry_policy(EntryPolicy::Entry),
         base().max_model_calls(51),
+        base().budget(Budget::new(50).tool_calls(50)),
+        base().budget(Budget::new(50).tokens(50)),
+        base().budget(Budget::new(50).hops(50)),
+        base().budget(Budget::new(50).millis(50)),
+        base().max_branches(50),
         routed(Route::new("a", "b").requires(["look"])),
         routed(Route::new("a", "b").with_user_words()),
         routed(Route::new("a", "b").policy(PackagePolicy::strict())),
@@ -341,7 +346,7 @@ fn an_end_is_that_of_its_turn() {
     let check = |from, to, expected| check_tampered(&relay, &steps[7], (from, to), expected);
     let end = "the run's end is not that of the turn";
     check(r#""end":"Answered"}}"#, r#""end":"Unresolved"}}"#, end);
-    check(r#""end":"Answered"}}"#, r#""end":{"BudgetSpent":{"max_model_calls":50}}}}"#, end);
+    check(r#""end":"Answered"}}"#, r#""end":{"BudgetSpent":{"measure":"model_calls","most":50}}}}"#, end);
     check(r#""end":"Answered"}]"#, r#""end":"Closed"}]"#, "the turn's end does not fit its messages");
     check(r#""end":"Closed"}]"#, r#""end":"Answered"}]"#, "the turn's end does not fit its messages");
 }

@@ -6,7 +6,7 @@ mod harness;
 
 use harness::{Session, agent, calls, desk, looks, question, relay, says, script, to};
 use sommelier_handoff::{
-    Delegate, HANDOFF_TO_SPECIALIST, LoadError, PackagePolicy, Relay, RelayBuilder, RunEnd, Step,
+    Budget, Delegate, HANDOFF_TO_SPECIALIST, LoadError, PackagePolicy, Relay, RelayBuilder, RunEnd, Step,
 };
 
 /// A supervisor that asks billing, and a team whose clerk asks a leaf and hands over to an expert; it may hand over to
@@ -135,6 +135,10 @@ fn a_tree_loads_under_its_own_definition_alone() {
         base(of(sommelier_handoff::Agent::new("billing", "Other orders.").tools(harness::tools()))),
         base(of(agent("billing")).purpose("Knows the invoices.")),
         base(of(agent("billing")).max_model_calls(5)),
+        base(of(agent("billing")).budget(Budget::new(4).tool_calls(4))),
+        base(of(agent("billing")).budget(Budget::new(4).tokens(4))),
+        base(of(agent("billing")).budget(Budget::new(4).hops(4))),
+        base(of(agent("billing")).budget(Budget::new(4).millis(4))),
         base(of(agent("billing")).policy(PackagePolicy::minimal().package_bytes(100))),
         base(Delegate::team("ask_billing", relay("billing -> shipping"))),
         base(Delegate::team("ask_billing", relay("billing -> shipping")).at("shipping")),
@@ -396,4 +400,63 @@ fn a_tree_without_one_of_its_members_is_not_loaded() {
         }
     }
     assert!(refused > 30, "{refused}");
+}
+
+/// What was given and used of a budget is held against the definition, the asker, and what was done: tool calls, tokens,
+/// hops and time, at the root and in a branch.
+#[test]
+fn tampered_budgets_are_refused() {
+    let own = Budget::new(4).tool_calls(3).millis(500);
+    let relay = Relay::builder()
+        .agent(agent("supervisor"))
+        .delegate("supervisor", Delegate::new("ask_billing", agent("billing")).budget(own))
+        .entry("supervisor")
+        .budget(Budget::new(50).tool_calls(20).tokens(1_000).hops(9).millis(5_000))
+        .build()
+        .unwrap();
+    let model = script([
+        ("supervisor", looks("tea")),
+        ("supervisor", calls([("ask_billing", question("Well?"))])),
+        ("billing", looks("INV")),
+        ("billing", says("Twice.")),
+        ("supervisor", says("Twice.")),
+    ]);
+    let mut states = Vec::new();
+    let session = Session::new(&relay, &model).telling_time(1).at_each_step(|step| {
+        states.push(step.save().unwrap());
+        step
+    });
+    drop(session.say("hello").ends(RunEnd::Answered));
+    // Billing has looked, and its model is asked again.
+    let open = &states[5];
+    let counts = "the counts do not add up";
+    let check = |from: &str, to: &str, expected| check_text(&relay, open, (from, to), expected);
+    let root = |name: &str, most: u64, more: u64, used: u64| {
+        format!(r#""{name}":{{"most":{most},"more":{more},"used":{used}}}"#)
+    };
+    // The root has looked once, and gave three, 499 and nine.
+    check(&root("tool_calls", 20, 0, 4), &root("tool_calls", 21, 0, 4), counts);
+    check(&root("tool_calls", 20, 0, 4), &root("tool_calls", 20, 0, 2), counts);
+    check(&root("tool_calls", 20, 0, 4), &root("tool_calls", 20, 0, 6), counts);
+    check(&root("tool_calls", 20, 0, 4), &root("tool_calls", 20, 0, 21), counts);
+    check(&root("tokens", 1_000, 0, 500), &root("tokens", 1_001, 0, 500), counts);
+    check(&root("tokens", 1_000, 0, 500), &root("tokens", 1_000, 0, 499), counts);
+    check(&root("tokens", 1_000, 0, 500), &root("tokens", 1_000, 0, 501), counts);
+    check(&root("hops", 9, 0, 9), &root("hops", 9, 0, 8), counts);
+    check(&format!("{},", root("hops", 9, 0, 9)), "", counts);
+    check(r#""time":{"most":5000,"#, r#""time":{"most":5001,"#, counts);
+    check(r#""until":6000"#, r#""until":null"#, counts);
+    // A branch has more of nothing than it was given, and nobody speaks in it.
+    check(&root("tool_calls", 3, 0, 1), &root("tool_calls", 4, 0, 1), counts);
+    check(&root("tool_calls", 3, 0, 1), &root("tool_calls", 2, 1, 1), counts);
+    check(&root("tool_calls", 3, 0, 1), &root("tool_calls", 3, 0, 2), counts);
+    check(&root("tokens", 500, 0, 0), &root("tokens", 501, 0, 0), counts);
+    check(&format!("{},", root("hops", 9, 0, 0)), "", counts);
+    check(r#""time":{"most":500,"#, r#""time":{"most":501,"#, counts);
+    check(r#""time":{"most":500,"until":1503}"#, r#""time":{"most":500,"until":null}"#, counts);
+    let longer = r#""time":{"most":500,"until":9000}"#;
+    check(r#""time":{"most":500,"until":1503}"#, longer, "a branch has more time than the one that asked");
+    check(r#""until":1503}"#, r#""until":1503},"more_model_calls":1"#, counts);
+    // What was added stands in the allowance.
+    check(r#""until":6000}"#, r#""until":6000},"more_model_calls":1"#, counts);
 }

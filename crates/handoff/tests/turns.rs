@@ -7,7 +7,7 @@ use harness::{
     to, tool_name,
 };
 use sommelier_handoff::{
-    Guards, HANDOFF_TO_SPECIALIST, HopOutcome, PackageError, Refusal, Relay, RunEnd, Step,
+    Guards, HANDOFF_TO_SPECIALIST, HopOutcome, Measure, PackageError, Refusal, Relay, RunEnd, Step,
 };
 use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, ToolUse};
 use sommelier_runtime::script::{reply, say};
@@ -469,7 +469,7 @@ fn limits_end_the_run_and_keep_the_work() {
         ("b", says("At last.")),
         ("b", says("Again.")),
     ]);
-    let spent = RunEnd::BudgetSpent { max_model_calls: 2 };
+    let spent = RunEnd::BudgetSpent { measure: Measure::ModelCalls, most: 2 };
     let session = Session::new(&relay, &model).say("hello").ends_leaving(spent, &[("b", 1), ("b", 2)]);
     // The hop was taken: the receiver has the turn and its package, and goes on when it is tried again.
     assert_eq!((session.run().active(), session.run().trail().count()), (&name("b"), 1));

@@ -243,6 +243,7 @@ impl Shared {
         workflows.closed += 1;
         workflows.conversations += u64::from(fields.is_set(names::BEGINS));
         *entry(&mut workflows.by_end, fields.text(names::END)) += 1;
+        tally.spent(fields);
     }
 
     fn close_chat<S>(&self, fields: &Fields, span: &SpanRef<'_, S>)
@@ -376,10 +377,18 @@ impl Shared {
         let mut tally = lock(&self.tally);
         tally.constraints(fields);
         tally.link(link, refusal, depth);
+        tally.spent(fields);
     }
 }
 
 impl Tally {
+    /// Something was used up, if the span says so.
+    fn spent(&mut self, fields: &Fields) {
+        if let Some(measure) = fields.text(names::MEASURE) {
+            *entry(&mut self.report.spent, Some(measure)) += 1;
+        }
+    }
+
     fn take_hop(&mut self, hop: Hop, is_again: bool, timing: Option<Arc<Timing>>) {
         let handoffs = &mut self.report.handoffs;
         handoffs.asked += 1;

@@ -49,6 +49,9 @@ pub const ERROR_TYPE: &str = "error.type";
 
 /// Field: how a workflow or a branch ended, for example `answered`, `turn_limit` or `handed_off`.
 pub const END: &str = "end";
+/// Field: what was used up, where a workflow or a branch ended as `budget_spent` or a question was refused for it:
+/// `model_calls`, `tokens` or `millis`.
+pub const MEASURE: &str = "measure";
 /// Field: who made a scripted decision, for example `concept (claude-sonnet-5)`.
 pub const DECISION: &str = "decision";
 /// Field: the number of a hop in its conversation, counted from 1.

@@ -71,6 +71,10 @@ pub struct Report {
     /// Who asked whom while keeping the turn, and what came of it.
     #[serde(default)]
     pub delegations: Delegations,
+    /// What was used up where a workflow or a branch ended for it, or a question was refused: counts by measure, such as
+    /// `model_calls`, `tokens` or `millis`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub spent: BTreeMap<String, u64>,
 }
 
 impl Report {
@@ -374,7 +378,7 @@ impl Row {
 
 impl Report {
     fn rows(&self) -> Vec<Row> {
-        let Self { workflows, model, tools, handoffs, delegations } = self;
+        let Self { workflows, model, tools, handoffs, delegations, spent } = self;
         let mut rows = vec![Row::new("workflows", workflows.closed, tally(&workflows.by_end))];
 
         let used = if model.total.calls > 0 { model.total.to_string() } else { String::new() };
@@ -414,6 +418,9 @@ impl Report {
             rows.push(Row::new("bytes by reference", handoffs.bytes_by_reference, ""));
         }
         rows.extend(delegations.rows());
+        if !spent.is_empty() {
+            rows.push(Row::new("budgets spent", spent.values().sum(), tally(spent)));
+        }
         rows
     }
 }

@@ -76,6 +76,7 @@ fn running_report(times: u64) -> Report {
             constraints: Constraints::default(),
         },
         delegations: Delegations::default(),
+        spent: BTreeMap::new(),
     }
 }
 

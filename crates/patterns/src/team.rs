@@ -133,16 +133,16 @@ impl Team {
         self.on(runner).run(&self.relay, text)
     }
 
-    /// The team as somebody whom another pattern asks by calls of `tool`. It may make as many model calls for one
-    /// question as its own relay allows, unless [`Member::max_model_calls`] says otherwise, and never more than its
+    /// The team as somebody whom another pattern asks by calls of `tool`. It may use as much for one
+    /// question as the [budget](Relay::budget) of its own relay allows, unless [`Member::max_model_calls`] says otherwise, and never more than its
     /// asker has left.
     ///
     /// Two levels below the outermost team are usual; for more, give that one
     /// `build_with(|relay| relay.max_depth(3))`. Agents for which rules decide need names of their own in the whole tree,
     /// so one team stands behind one tool. [`Member`] has an example.
     pub fn behind(self, tool: impl Into<String>) -> Member {
-        let most = self.relay.max_model_calls();
-        let delegate = Delegate::team(tool, self.relay).max_model_calls(most);
+        let budget = *self.relay.budget();
+        let delegate = Delegate::team(tool, self.relay).budget(budget);
         Member { delegate, rules: self.rules.into_iter().collect() }
     }
 

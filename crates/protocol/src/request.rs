@@ -35,6 +35,9 @@ pub struct ModelRequest<'a> {
     /// How many replies the caller's conversation has had, empty ones included: with the caller it names
     /// the turn that is asked for. It never goes out on the wire.
     pub replies: u32,
+    /// How many milliseconds the reply may take from now on, when that is limited: whoever has a clock sets it just
+    /// before it asks. It never goes out on the wire.
+    pub time_left: Option<u64>,
     /// The model's name.
     pub model: Cow<'a, str>,
     /// The most tokens that the reply may have.
@@ -121,6 +124,7 @@ impl<'de> Visitor<'de> for Reader {
         Ok(ModelRequest {
             caller: Cow::Borrowed(""),
             replies: 0,
+            time_left: None,
             model: Cow::Owned(model.ok_or_else(missing("model"))?),
             max_tokens: max_tokens.ok_or_else(missing("max_tokens"))?,
             system: system.flatten().map(Cow::Owned),
@@ -142,6 +146,7 @@ impl<'a> ModelRequest<'a> {
         Self {
             caller: Cow::Borrowed(""),
             replies: 0,
+            time_left: None,
             model: Cow::Borrowed(model),
             max_tokens,
             system: None,

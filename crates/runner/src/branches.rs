@@ -1,6 +1,5 @@
 //! Branches on threads.
 
-use sommelier_handoff::step::CALLED_OFF;
 use sommelier_handoff::{Branch, Delegation, HandOff, OnFailedBranch, Relay, Step};
 use sommelier_runtime::tool::at_once;
 use std::convert::Infallible;
@@ -10,15 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use tracing::{Span, dispatcher};
 
 use crate::conduct::Ended;
+use crate::mailbox::Signals;
 use crate::runner::{Driven, Unwritten};
 use crate::{RunError, Runner, spans};
 
 /// Branches of one reply that go on at the same time. Each may run as many tools at once as a reply may call, and those
 /// of other conversations are there too: threads are not to be had without end.
 const MOST_AT_ONCE: usize = 8;
-
-/// Why a run is called off, once it is.
-pub(crate) type CalledOff<'a> = dyn Fn() -> Option<&'static str> + Sync + 'a;
 
 impl Runner<'_> {
     /// Drives every branch to its end, or until it waits for a person, all at the same time. Where one ends with nothing
@@ -29,12 +26,11 @@ impl Runner<'_> {
         relay: &Relay,
         delegation: Delegation,
         agent: &Span,
-        called_off: &CalledOff<'_>,
+        signals: &Signals<'_>,
     ) -> Result<(Delegation, Option<Unwritten>), RunError> {
         let calls_off = relay.on_failed_branch() == OnFailedBranch::CallOff;
         let has_failed = &AtomicBool::new(calls_off && delegation.branches().iter().any(Branch::has_failed));
-        let is_called_off =
-            &|| called_off().or_else(|| has_failed.load(Ordering::Acquire).then_some(CALLED_OFF));
+        let signals = &Signals::of_branches(signals, has_failed);
         // A subscriber that was set for this thread alone is carried to the threads of the branches.
         let dispatch = dispatcher::get_default(Clone::clone);
         let (joint, branches) = delegation.split();
@@ -52,19 +48,20 @@ impl Runner<'_> {
             // The inner `move` lets the span close while the subscriber is there.
             dispatcher::with_default(&dispatch, move || {
                 let (branch, unwritten) = match &span {
-                    Some(span) => self.run_branch(relay, branch, span, is_called_off)?,
+                    Some(span) => self.run_branch(relay, branch, span, signals)?,
                     None => (branch, None),
                 };
                 if calls_off && branch.has_failed() {
                     has_failed.store(true, Ordering::Release);
                 }
-                // The span of a branch that waits stays open until all are here: it may be called off yet.
+                // The span of a branch that waits stays open until all are here: it may be called off yet, or its time
+                // may be over.
                 Ok((span.filter(|_| branch.done().is_none()), branch, unwritten))
             })
         });
         let branches = driven.into_iter().map(|driven| match driven.unwrap_or_else(|| Err(panicked()))? {
-            (Some(span), branch, _) if is_called_off().is_some() => {
-                self.run_branch(relay, branch, &span, is_called_off)
+            (Some(span), branch, _) if signals.called_off().is_some() || self.is_over(branch.step()) => {
+                self.run_branch(relay, branch, &span, signals)
             }
             (_, branch, unwritten) => Ok((branch, unwritten)),
         });
@@ -79,7 +76,7 @@ impl Runner<'_> {
         relay: &Relay,
         branch: Branch,
         span: &Span,
-        called_off: &CalledOff<'_>,
+        signals: &Signals<'_>,
     ) -> Result<(Branch, Option<Unwritten>), RunError> {
         let Some(inside) = branch.relay(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
@@ -87,15 +84,14 @@ impl Runner<'_> {
         let take = ControlFlow::<Infallible, HandOff>::Continue;
         let mut unwritten = None;
         let ended = Ended::of(branch.step().run());
-        let branch =
-            branch.try_map(|step| match self.drive_under(inside, step, span, take, called_off)? {
-                Driven::Done(done) => Ok::<_, RunError>(Step::Done(done)),
-                Driven::Waiting(step) => Ok(step),
-                Driven::Unwritten(step, why) => {
-                    unwritten = Some(why);
-                    Ok(step)
-                }
-            })?;
+        let branch = branch.try_map(|step| match self.drive_under(inside, step, span, take, signals)? {
+            Driven::Done(done) => Ok::<_, RunError>(Step::Done(done)),
+            Driven::Waiting(step) => Ok(step),
+            Driven::Unwritten(step, why) => {
+                unwritten = Some(why);
+                Ok(step)
+            }
+        })?;
         ended.record_since(span, branch.step().run());
         if let Some(done) = branch.done() {
             spans::record_branch(span, done);

@@ -1,7 +1,8 @@
 //! Running the tools of one reply, each under its span and past the gate.
 
+use sommelier_handoff::Millis;
 use sommelier_protocol::ToolUse;
-use sommelier_runtime::tool::{denied, dispatch_one, idempotency_key, in_parallel};
+use sommelier_runtime::tool::{denied, dispatch_within, idempotency_key, in_parallel};
 use sommelier_runtime::{Definition, ToolOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::{Span, dispatcher};
@@ -21,7 +22,7 @@ pub fn dispatch_parallel<'a>(
 ) -> Vec<ToolOutput> {
     let passes = |(place, call)| (place, call, pass(agent, (place, call), scope, gate));
     let calls: Vec<(usize, &ToolUse, Pass)> = calls.into_iter().map(passes).collect();
-    run_all(agent, &calls, scope, &Span::current())
+    run_all(agent, &calls, scope, None, &Span::current())
 }
 
 /// What the gate has made of a call.
@@ -49,11 +50,12 @@ impl Pass {
     }
 }
 
-/// Runs the calls that passed, under `parent`.
+/// Runs the calls that passed, under `parent`. They are told how many milliseconds they may take.
 pub(crate) fn run_all(
     agent: &Definition,
     calls: &[(usize, &ToolUse, Pass)],
     scope: &str,
+    time_left: Option<Millis>,
     parent: &Span,
 ) -> Vec<ToolOutput> {
     // A subscriber that was set for this thread alone is carried to the threads of the tools.
@@ -63,7 +65,7 @@ pub(crate) fn run_all(
             let span = spans::tool(parent, agent.name(), call);
             spans::record_approval(&span, pass.approval());
             let output = span.in_scope(|| match pass {
-                Pass::Runs | Pass::Approved(_) => dispatch_one(agent, *place, call, scope),
+                Pass::Runs | Pass::Approved(_) => dispatch_within(agent, *place, call, scope, time_left),
                 Pass::Asks => denied(call.name(), "a person would have to be asked, and nobody can be here"),
                 Pass::Denied(output) | Pass::Answered(output) => output.clone(),
             });

@@ -72,6 +72,7 @@ mod branches;
 mod conduct;
 mod dispatch;
 mod gate;
+mod mailbox;
 mod report;
 mod runner;
 mod single;
@@ -79,6 +80,7 @@ mod spans;
 
 pub use dispatch::dispatch_parallel;
 pub use gate::{Approval, Decision, Gate};
+pub use mailbox::Mailbox;
 pub use report::{Outcome, Parked, Report};
 pub use runner::{RunError, Runner};
 pub use single::{AgentRun, HandoffRun, Stopped, run_agent, run_agent_with_handoff, run_until_handoff};

@@ -3,7 +3,7 @@
 use sommelier_handoff::{
     Answer, CallModel, CallTools, Done, HandOff, Hop, LinkOutcome, Millis, Rejected, Relay, Run, Step,
 };
-use sommelier_protocol::{BlankText, Words};
+use sommelier_protocol::{BlankText, ModelRequest, Words};
 use sommelier_runtime::{Model, ModelError};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::Span;
 
-use crate::branches::CalledOff;
 use crate::conduct::Ended;
 use crate::dispatch::Pass;
-use crate::{Gate, Outcome, Parked, Report, dispatch, spans};
+use crate::mailbox::Signals;
+use crate::{Gate, Mailbox, Outcome, Parked, Report, dispatch, spans};
 
 /// Why a handoff could not be written down.
 pub(crate) type Unwritten = Box<dyn Error + Send + Sync>;
@@ -163,7 +163,20 @@ impl<'m> Runner<'m> {
     /// [`RunError::Unwritten`] when a handoff could not be [written down](Self::record_hops); [`RunError::Driver`] is a fault
     /// of this driver.
     pub fn drive(&self, relay: &Relay, step: Step) -> Result<Outcome, RunError> {
-        Ok(match self.drive_to_handoff(relay, step, ControlFlow::<Infallible, HandOff>::Continue)? {
+        self.drive_hearing(relay, step, &Signals::default())
+    }
+
+    /// As [`drive`](Self::drive), while others may speak to the run through `mailbox`, or call it off.
+    ///
+    /// # Errors
+    /// [`RunError::Driver`] is a fault of this driver.
+    pub fn drive_with(&self, relay: &Relay, step: Step, mailbox: &Mailbox) -> Result<Outcome, RunError> {
+        self.drive_hearing(relay, step, &Signals::of(mailbox))
+    }
+
+    fn drive_hearing(&self, relay: &Relay, step: Step, signals: &Signals<'_>) -> Result<Outcome, RunError> {
+        let take = ControlFlow::<Infallible, HandOff>::Continue;
+        Ok(match self.drive_to_handoff(relay, step, take, signals)? {
             Driven::Done(done) => Outcome::Ended(Report::new(done)),
             Driven::Waiting(step) => Outcome::Waiting(Parked::new(step)),
             Driven::Unwritten(step, why) => return Err(RunError::unwritten(step, why)),
@@ -176,10 +189,11 @@ impl<'m> Runner<'m> {
         relay: &Relay,
         step: Step,
         at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
+        signals: &Signals<'_>,
     ) -> Result<Driven<T>, RunError> {
         let workflow = spans::workflow(step.run());
         let ended = Ended::of(step.run());
-        let driven = self.drive_under(relay, step, &workflow, at_handoff, &|| None)?;
+        let driven = self.drive_under(relay, step, &workflow, at_handoff, signals)?;
         if let Some(run) = driven.run() {
             ended.record_since(&workflow, run);
         }
@@ -192,29 +206,27 @@ impl<'m> Runner<'m> {
         Ok(driven)
     }
 
-    /// Drives the steps of one run, each agent's under `parent`. `called_off` is asked before each step.
+    /// Drives the steps of one run, each agent's under `parent`. Before each step it is looked at what reaches it from
+    /// outside, the time included.
     pub(crate) fn drive_under<T>(
         &self,
         relay: &Relay,
         mut step: Step,
         parent: &Span,
         mut at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
-        called_off: &CalledOff<'_>,
+        signals: &Signals<'_>,
     ) -> Result<Driven<T>, RunError> {
         let conversation = step.run().conversation().to_owned();
         let mut agent = spans::agent(parent, &conversation, step.run().active(), None);
         loop {
-            // Branches are called off one by one, each at its own first step, so that each has its span.
-            if let Some(reason) = called_off().filter(|_| !matches!(step, Step::Delegate(_))) {
-                step = Step::Done(step.cancel(relay, reason, (self.clock)()));
-            }
+            step = self.reached(relay, step, signals);
             let seen = Seen::of(step.run());
             step = match step {
                 Step::CallModel(call) => seen.traced(relay, self.ask(relay, call, &agent), &agent),
                 Step::CallTools(calls) => seen.traced(relay, self.run_tools(relay, calls, &agent)?, &agent),
                 Step::AskHuman(_) => return Ok(Driven::Waiting(step)),
                 Step::Delegate(delegation) => {
-                    let (delegation, unwritten) = self.run_branches(relay, delegation, &agent, called_off)?;
+                    let (delegation, unwritten) = self.run_branches(relay, delegation, &agent, signals)?;
                     match delegation.join(relay, (self.clock)()) {
                         Ok(step) => seen.traced(relay, step, &agent),
                         // A branch waits, and the tree with it.
@@ -258,8 +270,29 @@ impl<'m> Runner<'m> {
         catch_unwind(AssertUnwindSafe(|| record(hop))).unwrap_or_else(|_| Err("it panicked".into()))
     }
 
+    /// The step after all that has reached it from outside. Branches are called off one by one, and end one by one when
+    /// their time is over, each at its own first step, so that each has its span.
+    fn reached(&self, relay: &Relay, step: Step, signals: &Signals<'_>) -> Step {
+        let has_branches = matches!(step, Step::Delegate(_));
+        if let Some(reason) = signals.called_off() {
+            let cancel = |step: Step| Step::Done(step.cancel(relay, &reason, (self.clock)()));
+            return if has_branches { step } else { cancel(step) };
+        }
+        let step = signals.heard(relay, step);
+        if has_branches || !step.run().is_timed() { step } else { step.now(relay, (self.clock)()) }
+    }
+
+    /// Whether a step that waits is over its time.
+    pub(crate) fn is_over(&self, step: &Step) -> bool {
+        step.deadline().is_some_and(|until| until <= (self.clock)())
+    }
+
+    fn time_left(&self, run: &Run) -> Option<Millis> {
+        run.deadline().map(|until| until.saturating_sub((self.clock)()))
+    }
+
     fn ask(&self, relay: &Relay, call: CallModel, agent: &Span) -> Step {
-        let request = call.request(relay);
+        let request = ModelRequest { time_left: self.time_left(call.run()), ..call.request(relay) };
         let model = self.models.get(&*request.caller).unwrap_or(&self.model);
         // What a model tells of itself is its adapter's code too.
         let span = catch_unwind(AssertUnwindSafe(|| spans::chat(agent, &request, model)));
@@ -290,7 +323,7 @@ impl<'m> Runner<'m> {
             let waiting = calls.ask(&asked, (self.clock)());
             return waiting.map_err(|_| RunError::Driver("a call could not be asked about".to_owned()));
         }
-        let outputs = dispatch::run_all(agent, &passes, &scope, span);
+        let outputs = dispatch::run_all(agent, &passes, &scope, self.time_left(calls.run()), span);
         calls.resume(relay, outputs, (self.clock)()).map_err(|misuse| RunError::Driver(misuse.to_string()))
     }
 

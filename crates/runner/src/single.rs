@@ -5,6 +5,7 @@ use sommelier_protocol::Message;
 use sommelier_runtime::{AgentName, Turn};
 use std::ops::ControlFlow;
 
+use crate::mailbox::Signals;
 use crate::runner::Driven;
 use crate::{Outcome, Parked, RunError, Runner};
 
@@ -165,7 +166,7 @@ fn run_from(
         true => ControlFlow::Break(handoff.release()),
         false => ControlFlow::Continue(handoff),
     };
-    Ok(match runner.drive_to_handoff(relay, step, at_handoff)? {
+    Ok(match runner.drive_to_handoff(relay, step, at_handoff, &Signals::default())? {
         Driven::TakenOut(Released { to, package, sender, run, .. }) => {
             HandoffRun::of(&run, Some(&sender), Stopped::HandedOff { to, package })
         }

@@ -29,6 +29,7 @@ pub(crate) fn workflow(run: &Run) -> Span {
         gen_ai.conversation.id = run.conversation(),
         begins = begins.then_some(true),
         end = Empty,
+        measure = Empty,
         constraints_kept = Empty,
         constraints_broken = Empty,
         constraints_unchecked = Empty,
@@ -40,8 +41,16 @@ pub(crate) fn workflow(run: &Run) -> Span {
 /// The end of the run, on the root.
 pub(crate) fn record_end(workflow: &Span, end: &RunEnd) {
     workflow.record("end", end.as_str());
+    record_measure(workflow, end);
     if *end != RunEnd::Answered {
         workflow.record("error.type", end.as_str());
+    }
+}
+
+/// What was used up, when that ended a run or a branch.
+fn record_measure(span: &Span, end: &RunEnd) {
+    if let Some(measure) = end.measure() {
+        span.record("measure", measure.as_str());
     }
 }
 
@@ -273,6 +282,7 @@ impl Question<'_> {
             status = Empty,
             steps_used = Empty,
             end = Empty,
+            measure = Empty,
             constraints_kept = Empty,
             constraints_broken = Empty,
             constraints_unchecked = Empty,
@@ -289,6 +299,7 @@ pub(crate) fn record_branch(delegate: &Span, done: &Done) {
     delegate.record("status", status.as_str());
     delegate.record("steps_used", u64::from(done.run().cost().model_calls));
     delegate.record("end", done.end().as_str());
+    record_measure(delegate, done.end());
     if status != DelegateStatus::Done {
         // Under a contract a branch may answer that it is not done; how it ended is no error then.
         let error = if *done.end() == RunEnd::Answered { status.as_str() } else { done.end().as_str() };
@@ -300,6 +311,9 @@ pub(crate) fn record_branch(delegate: &Span, done: &Done) {
 pub(crate) fn record_unasked(delegate: &Span, refusal: &DelegateRefusal) {
     delegate.record("status", "refused");
     delegate.record("refusal", refusal.code());
+    if let DelegateRefusal::BudgetSpent { measure, .. } = refusal {
+        delegate.record("measure", measure.as_str());
+    }
     delegate.record("error.type", refusal.code());
 }
 

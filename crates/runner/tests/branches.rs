@@ -310,11 +310,16 @@ fn the_report_counts_what_branches_did() {
     let watched = Watched::new(&model);
     let report = ended(runner(&watched).run(&relay, "hello"));
     assert_eq!(watched.order(), "s b b c s");
-    let cost = |model_calls, input_tokens, output_tokens| Cost { model_calls, input_tokens, output_tokens };
-    assert_eq!((report.cost(), report.model_calls(), report.tool_calls()), (cost(5, 20, 15), 5, 2));
+    let cost = |model_calls, tool_calls, input_tokens, output_tokens| Cost {
+        model_calls,
+        tool_calls,
+        input_tokens,
+        output_tokens,
+    };
+    assert_eq!((report.cost(), report.model_calls(), report.tool_calls()), (cost(5, 2, 20, 15), 5, 2));
     let by_agent: BTreeMap<String, Cost> =
         report.cost_by_agent().into_iter().map(|(agent, cost)| (agent.to_string(), cost)).collect();
-    let expected = [("s", cost(2, 7, 3)), ("b", cost(2, 10, 10)), ("c", cost(1, 3, 2))];
+    let expected = [("s", cost(2, 1, 7, 3)), ("b", cost(2, 1, 10, 10)), ("c", cost(1, 0, 3, 2))];
     assert_eq!(by_agent, expected.map(|(agent, cost)| (agent.to_owned(), cost)).into());
     let tokens = |cost: &Cost| cost.input_tokens + cost.output_tokens;
     assert_eq!(

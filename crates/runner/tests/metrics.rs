@@ -67,6 +67,7 @@ fn of_running_cases(n: u64, history_bytes: u64) -> Report {
             ..Handoffs::default()
         },
         delegations: Delegations::default(),
+        spent: BTreeMap::new(),
     }
 }
 
@@ -201,6 +202,7 @@ fn refusals_are_counted_by_guard() {
                 ]),
             },
             delegations: Delegations::default(),
+            spent: BTreeMap::new(),
         }
     );
     let told: u64 = counts.handoffs.refusals.values().sum();
@@ -241,6 +243,7 @@ fn failures_are_counted() {
             },
             handoffs: Handoffs::default(),
             delegations: Delegations::default(),
+            spent: BTreeMap::new(),
         }
     );
     assert_eq!((u64::from(report.model_calls()), u64::from(report.tool_calls())), (2 - 1, 3));
@@ -261,6 +264,7 @@ fn a_handoff_that_is_taken_out_is_only_asked_for() {
             tools: ToolRuns::default(),
             handoffs: Handoffs { asked: 1, ..Handoffs::default() },
             delegations: Delegations::default(),
+            spent: BTreeMap::new(),
         }
     );
 }
@@ -379,7 +383,7 @@ fn what_branches_used_is_in_the_total() {
     ]);
     assert_eq!(counts.model, ModelCalls { total: used(6, 35), by_agent: by_agent.clone() });
     let own = report.cost_by_agent().into_iter().map(|(agent, cost)| {
-        let Cost { model_calls, input_tokens, output_tokens } = cost;
+        let Cost { model_calls, input_tokens, output_tokens, .. } = cost;
         (agent.to_string(), ModelUse { calls: model_calls.into(), failed: 0, input_tokens, output_tokens })
     });
     assert_eq!(own.collect::<BTreeMap<_, _>>(), by_agent);

@@ -8,7 +8,9 @@ use sommelier_protocol::{ModelRequest, ModelResponse};
 /// It sees the request and nothing else. It is called from any thread, so what it remembers it guards
 /// itself.
 pub trait Model: Send + Sync {
-    /// Replies to `request`.
+    /// Replies to `request`. Nobody stops it: where the request says how long it may take
+    /// ([`time_left`](ModelRequest::time_left)), it is the model that looks, and gives up with
+    /// [`ModelError::TimedOut`].
     ///
     /// # Errors
     /// [`ModelError`] when there is no reply. A reply that is foolish is not an error: it is data, which the
@@ -82,6 +84,13 @@ pub enum ModelError {
         /// What is wrong with it, and where.
         detail: String,
     },
+    /// The model did not answer in [the time that it had](ModelRequest::time_left), and its adapter gave up: nothing is
+    /// known of its reply. The call may be made again.
+    #[error("the model did not answer in time: {detail}")]
+    TimedOut {
+        /// What was waited for, and for how long.
+        detail: String,
+    },
     /// The model's adapter panicked: its author's fault. The call may be made again.
     #[error("the model's adapter panicked; nothing is known of its reply")]
     Panicked,
@@ -98,12 +107,13 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// A word of few kinds, for spans: `unreachable`, `service`, `malformed`, `panicked`, `no_script`.
+    /// A word of few kinds, for spans: `unreachable`, `service`, `malformed`, `timed_out`, `panicked`, `no_script`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Unreachable { .. } => "unreachable",
             Self::Service { .. } => "service",
             Self::Malformed { .. } => "malformed",
+            Self::TimedOut { .. } => "timed_out",
             Self::Panicked => "panicked",
             Self::NoScript { .. } => "no_script",
         }

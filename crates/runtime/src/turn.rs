@@ -78,13 +78,33 @@ struct Progress {
     /// Answers of the whole conversation that the layer above put into the model's mouth.
     #[serde(default, skip_serializing_if = "is_none")]
     concluded: u16,
-    last: u64,
+    last: u32,
+    /// Runs of the agent's own tools.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    tool_calls: u32,
     input_tokens: u64,
     output_tokens: u64,
 }
 
 fn is_none(count: &u16) -> bool {
     *count == 0
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// What a conversation has used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Model calls that brought a reply.
+    pub replies: u32,
+    /// Runs of the agent's own tools; a call that was answered without one is none.
+    pub tool_calls: u32,
+    /// Tokens read, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
 }
 
 /// What a model is told whose reply was empty.
@@ -155,6 +175,7 @@ impl ModelCall {
         ModelRequest {
             caller: Cow::Borrowed(agent.name().as_str()),
             replies: self.progress.replies,
+            time_left: None,
             model: Cow::Borrowed(agent.model()),
             max_tokens: agent.max_tokens(),
             system: agent.system_borrowed(),
@@ -186,6 +207,11 @@ impl ModelCall {
     /// Bytes of the conversation so far as compact JSON.
     pub fn history_bytes(&self) -> usize {
         self.asking.bytes()
+    }
+
+    /// What the conversation has used.
+    pub fn used(&self) -> Used {
+        self.progress.used()
     }
 
     /// Puts the turn to rest before the model is asked, as one that the layer above closed.
@@ -358,13 +384,30 @@ impl ToolCalls {
         self.progress.replies
     }
 
+    /// What the conversation has used, the reply with these calls included.
+    pub fn used(&self) -> Used {
+        self.progress.used()
+    }
+
+    /// Answers the call at `place` of the reply without a run of its tool: [`calls`](Self::calls) has it no more. A
+    /// place where no call waits for a run is left as it is.
+    pub fn settle(&mut self, place: usize, output: ToolOutput) {
+        if let Some(plan @ Plan::Run) = self.plans.get_mut(place) {
+            *plan = Plan::Answered(output);
+        }
+    }
+
     /// Takes the outputs, one for each of [`calls`](Self::calls), in their order.
     ///
     /// # Errors
     /// [`Misuse`], which hands the step back, when their number is another.
     pub fn resume(mut self, agent: &Definition, outputs: Vec<ToolOutput>) -> Result<TurnStep, Misuse<Self>> {
+        let ran = u32::try_from(outputs.len()).unwrap_or(u32::MAX);
         match fill(&mut self.plans, &Plan::Run, outputs) {
-            Ok(()) => Ok(self.next(agent)),
+            Ok(()) => {
+                self.progress.tool_calls = self.progress.tool_calls.saturating_add(ran);
+                Ok(self.next(agent))
+            }
             Err(count) => Err(count.of(self)),
         }
     }
@@ -425,7 +468,7 @@ fn closed(progress: Box<Progress>, owing: Owing, plans: Vec<Plan>, why: &str) ->
 }
 
 /// A number that tells whether two replies in a row made the same calls and got the same results.
-fn fingerprint(owing: &Owing, plans: &[Plan]) -> u64 {
+fn fingerprint(owing: &Owing, plans: &[Plan]) -> u32 {
     let mut hash = 0_u64;
     let mut mix = |word: u64| hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     // Eight bytes at a time, equal on every machine; the length keeps neighbours apart.
@@ -444,7 +487,8 @@ fn fingerprint(owing: &Owing, plans: &[Plan]) -> u64 {
             add(&output.content);
         }
     }
-    hash
+    // The upper half, which depends on all that was mixed in.
+    (hash >> 32) as u32
 }
 
 fn wanted<'a>(
@@ -510,9 +554,9 @@ impl Reserved {
         self.owing.bytes().saturating_sub(reply)
     }
 
-    /// Tokens read and written over the conversation so far.
-    pub fn tokens(&self) -> (u64, u64) {
-        (self.progress.input_tokens, self.progress.output_tokens)
+    /// What the conversation has used, the reply with these calls included.
+    pub fn used(&self) -> Used {
+        self.progress.used()
     }
 
     /// Answers the call at `place` of the reply beforehand: [`calls`](Self::calls) has it no more. A place where no
@@ -596,6 +640,11 @@ impl Progress {
         self.replies = self.replies.saturating_add(1);
         self.input_tokens = self.input_tokens.saturating_add(usage.total_input_tokens());
         self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
+    }
+
+    fn used(&self) -> Used {
+        let Self { replies, tool_calls, input_tokens, output_tokens, .. } = *self;
+        Used { replies, tool_calls, input_tokens, output_tokens }
     }
 
     /// The same progress at the start of a new activation.

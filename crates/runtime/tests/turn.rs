@@ -7,7 +7,7 @@ mod harness;
 use harness::{Drive, block, clerk, close, empty, replies, reserved, story};
 use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, ToolUse, Words};
 use sommelier_runtime::script::{call, calls, reply, say};
-use sommelier_runtime::turn::{EMPTY_REPLY, GO_ON, Reserved, Standstill};
+use sommelier_runtime::turn::{EMPTY_REPLY, GO_ON, Reserved, Standstill, Used};
 use sommelier_runtime::{Agent, Definition, Limits, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
 
 const ADD: &str = r#"{"a":2,"b":3}"#;
@@ -680,7 +680,8 @@ fn tokens_add_up_over_the_whole_conversation() {
     let mut turn: Turn = drive.start("hello").turn;
     turn.shrink();
     let run = drive.go_on(turn.wake(&agent, Words::new("again").unwrap()));
-    assert_eq!((run.turn.tokens(), run.turn.steps()), ((20, 6), 1));
+    let used = Used { replies: 2, tool_calls: 0, input_tokens: 20, output_tokens: 6 };
+    assert_eq!((run.turn.used(), run.turn.steps()), (used, 1));
 }
 
 #[test]

@@ -6,16 +6,17 @@
 //!                      └─▶ branch: CallModel ... Done ─┘
 //! ```
 //!
-//! Branches share nothing. Each is given its model calls when it is opened, and what it leaves over comes back at the
+//! Branches share nothing. Each is given what it may use when it is opened, and what it leaves over comes back at the
 //! join. So it does not matter which of them goes on first: any order of their steps that keeps the order within each
 //! branch leads to the same tree.
 
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::ToolName;
-use sommelier_runtime::AgentName;
 use sommelier_runtime::turn::Reserved;
+use sommelier_runtime::{AgentName, TurnStep};
 
-use super::{Done, Step, arbitrate};
+use super::{Done, Halt, Step, advance, arbitrate};
+use crate::budget::Purse;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{DelegateResult, DelegateStatus, HandoffPackage, Link, LinkOutcome, Millis, Relay, Run};
@@ -128,12 +129,15 @@ struct TakenOut {
     definition: u64,
     allowance: u32,
     left: u32,
+    purse: Option<Box<Purse>>,
 }
 
 impl TakenOut {
     fn of(branch: &Branch) -> Self {
-        let Run { definition, allowance, left, .. } = *branch.step.run();
-        Self { path: branch.asked.id.clone(), definition, allowance, left }
+        let run = branch.step.run();
+        let Run { definition, allowance, left, .. } = *run;
+        let purse = run.purse().cloned().map(Box::new);
+        Self { path: branch.asked.id.clone(), definition, allowance, left, purse }
     }
 
     /// Whether this is the branch, gone on. Nobody but the asker speaks in it, and nobody gives it more.
@@ -143,6 +147,10 @@ impl TakenOut {
             && run.conversation() == &*self.path
             && (run.definition, run.allowance, run.messages) == (self.definition, self.allowance, 1)
             && run.left <= self.left
+            && match (run.purse(), &self.purse) {
+                (Some(purse), Some(earlier)) => purse.follows(earlier),
+                (purse, earlier) => purse.is_none() && earlier.is_none(),
+            }
     }
 }
 
@@ -178,15 +186,27 @@ impl Delegation {
         }
         let Self { mut run, mut inner, branches } = self;
         settle(relay, &mut run, &mut inner, branches, at);
+        if run.is_over(at) {
+            return Ok(advance(relay, run, TurnStep::Reserved(inner), at));
+        }
         Ok(arbitrate(relay, run, inner, at))
     }
 
-    /// Calls off what is under way, branches included; what they have found so far is kept.
-    pub(super) fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> (Box<Run>, Reserved) {
+    /// Tells each branch what time it is.
+    pub(super) fn now(self, relay: &Relay, at: Millis) -> Self {
+        let branches = self.branches.into_iter().map(|branch| {
+            let inside = branch.relay(relay).unwrap_or(relay);
+            Branch { asked: branch.asked, step: branch.step.now(inside, at) }
+        });
+        Self { run: self.run, inner: self.inner, branches: branches.collect() }
+    }
+
+    /// Ends what is under way, branches included; what they have found so far is kept.
+    pub(super) fn halt(self, relay: &Relay, halt: Halt<'_>, at: Millis) -> (Box<Run>, Reserved) {
         let Self { mut run, mut inner, branches } = self;
         let called_off = branches.into_iter().map(|branch| {
             let inside = branch.relay(relay).unwrap_or(relay);
-            Branch { asked: branch.asked, step: Step::Done(branch.step.cancel(inside, reason, at)) }
+            Branch { asked: branch.asked, step: Step::Done(branch.step.halt(inside, halt, at)) }
         });
         let called_off = called_off.collect();
         #[cfg(test)]
@@ -261,6 +281,9 @@ fn settle(relay: &Relay, run: &mut Run, inner: &mut Reserved, branches: Vec<Bran
         #[cfg(test)]
         let left = planted::instead(Bug::AllowanceNotReturned, left, || 0);
         run.left = run.left.saturating_add(left);
+        if let (Some(purse), Some(branch)) = (run.purse_mut(), done.run().purse()) {
+            purse.take_back(branch);
+        }
         let outcome = LinkOutcome::Returned { at: returned, result, run: Box::new(done) };
         let package_bytes = package.bytes();
         let package = Some(package);

@@ -24,10 +24,10 @@ pub(super) fn ended(relay: &Relay, mut run: Box<Run>, turn: Turn, at: Millis) ->
     finish(relay, run, end, at)
 }
 
-/// Whether an answer that breaks the contract is sent back: there is a repair left, and a model call for it.
+/// Whether an answer that breaks the contract is sent back: there is a repair left, and a model can be asked for it.
 pub(super) fn may_be_mended(run: &Run, agent: &Definition, turn: &Turn) -> bool {
     run.extra().owed.is_some_and(Owed::may_ask_again)
-        && run.left > 0
+        && run.spent().is_none()
         && turn.steps() < agent.limits().max_steps
 }
 

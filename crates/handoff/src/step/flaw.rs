@@ -5,7 +5,7 @@
 //! conversation, as long as all of it agrees.
 
 use sommelier_protocol::{Message, ToolUse};
-use sommelier_runtime::turn::{MOST_COUNTED, Reserved, ToolCalls};
+use sommelier_runtime::turn::{MOST_COUNTED, Reserved, ToolCalls, Used};
 use sommelier_runtime::{AgentName, Definition};
 use std::collections::BTreeSet;
 
@@ -14,13 +14,14 @@ use super::delegation::Branch;
 use super::human::{self, Held};
 use super::{AskHuman, Delegation, Done, Step, end_of, may_be_mended, reading};
 use crate::arbiter;
+use crate::budget::{Clock, Purse, Shared};
 use crate::completion;
 use crate::delegate::Deputy;
 use crate::run::Awaiting;
 use crate::{
-    ASK_HUMAN, Asks, COMPLETE_HANDOFF, Closing, Completion, Compliance, Decision, DelegateResult,
-    EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Link, LinkOutcome, Question, READ_ARTIFACT, Relay,
-    Run, RunEnd, work,
+    ASK_HUMAN, Asks, COMPLETE_HANDOFF, Closing, Completion, Compliance, Cost, Decision, DelegateResult,
+    EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Link, LinkOutcome, Measure, Question, READ_ARTIFACT,
+    Relay, Run, RunEnd, work,
 };
 
 /// What is wrong where a person's answer has no question of its own.
@@ -33,8 +34,14 @@ const SENT_BACK: &str = "the answers that were sent back do not add up";
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Root,
-    /// Whom it answers, and the question.
-    Branch(&'a Deputy, &'a HandoffPackage),
+    Branch {
+        /// Whom it is a branch of.
+        deputy: &'a Deputy,
+        /// What it is asked.
+        question: &'a HandoffPackage,
+        /// The run whose agent asks.
+        asker: &'a Run,
+    },
 }
 
 impl Step {
@@ -116,27 +123,27 @@ impl Step {
     fn flaw_of_turns(&self, relay: &Relay) -> Option<&'static str> {
         let run = self.run();
         let active = relay.agent(run.active.as_str())?;
-        let (flaw, replies) = match self {
-            Self::CallModel(step) => (step.inner.flaw(active), step.inner.replies()),
-            Self::CallTools(step) => (step.inner.flaw(active), step.inner.replies()),
+        let (flaw, out) = match self {
+            Self::CallModel(step) => (step.inner.flaw(active), step.inner.used()),
+            Self::CallTools(step) => (step.inner.flaw(active), step.inner.used()),
             Self::AskHuman(step) => match &step.held {
-                Held::Tools(inner) => (inner.flaw(active), inner.replies()),
-                Held::Reserved(inner) => (inner.flaw(active), inner.replies()),
+                Held::Tools(inner) => (inner.flaw(active), inner.used()),
+                Held::Reserved(inner) => (inner.flaw(active), inner.used()),
             },
-            Self::Delegate(step) => (step.inner.flaw(active), step.inner.replies()),
-            Self::HandOff(step) => (step.inner.flaw(active), step.inner.replies()),
-            Self::Done(_) => (None, 0),
+            Self::Delegate(step) => (step.inner.flaw(active), step.inner.used()),
+            Self::HandOff(step) => (step.inner.flaw(active), step.inner.used()),
+            Self::Done(_) => (None, Used::default()),
         };
-        let is_over = matches!(self, Self::CallModel(_)) && run.left == 0;
-        let given = match self {
-            Self::Delegate(step) => step
-                .branches
-                .iter()
-                .fold(0, |given: u32, branch| given.saturating_add(branch.step.run().allowance)),
-            _ => 0,
+        let is_asking = matches!(self, Self::CallModel(_));
+        let is_over = is_asking && run.spent().is_some();
+        // The first answer begins the clock.
+        let has_no_time = !is_asking && run.is_timed() && run.deadline().is_none();
+        let branches = match self {
+            Self::Delegate(step) => step.branches.as_slice(),
+            _ => &[],
         };
-        flaw.or_else(|| run.flaw_of_rest(relay, replies, given))
-            .or(is_over.then_some("the counts do not add up"))
+        flaw.or_else(|| run.flaw_of_rest(relay, out, branches))
+            .or((is_over || has_no_time).then_some("the counts do not add up"))
     }
 }
 
@@ -251,7 +258,11 @@ impl Delegation {
             let tool = relay.delegate(self.run.active.as_str(), call.name()).is_some();
             tool.then_some(place)
         });
-        if self.branches.is_empty() || !asked.eq(self.branches.iter().map(|branch| branch.asked.place)) {
+        let most =
+            relay.max_branches().map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        if !(1..=most).contains(&self.branches.len())
+            || !asked.eq(self.branches.iter().map(|branch| branch.asked.place))
+        {
             return Some("the branches are not those that the calls open".to_owned());
         }
         let is_open = |link: &Link| self.branches.iter().any(|branch| branch.asked.id == link.id);
@@ -279,8 +290,12 @@ impl Delegation {
         if !is_asked {
             return Some("a branch is not the one that its call asks for".to_owned());
         }
-        flaw_of_branch_run(deputy, &asked.id, branch.step.run())
-            .or_else(|| branch.step.flaw_at(&deputy.relay, Place::Branch(deputy, &asked.package)))
+        let run = branch.step.run();
+        if run.deadline() > self.run.deadline() && self.run.is_timed() {
+            return Some("a branch has more time than the one that asked".to_owned());
+        }
+        let place = Place::Branch { deputy, question: &asked.package, asker: &self.run };
+        flaw_of_branch_run(deputy, &asked.id, run).or_else(|| branch.step.flaw_at(&deputy.relay, place))
     }
 }
 
@@ -290,7 +305,7 @@ fn flaw_of_branch_run(deputy: &Deputy, id: &str, run: &Run) -> Option<String> {
 }
 
 impl Link {
-    fn flaw(&self, relay: &Relay) -> Option<String> {
+    fn flaw(&self, relay: &Relay, asker: &Run) -> Option<String> {
         let deputy = relay.deputies(&self.from).iter().find(|deputy| deputy.tool == self.tool);
         let Some(deputy) = deputy else { return Some("somebody was asked who is no delegate".to_owned()) };
         if self.package_bytes != self.package.as_ref().map_or(0, HandoffPackage::bytes) {
@@ -302,7 +317,7 @@ impl Link {
             self.package.as_ref().filter(|_| *result == DelegateResult::of(done, &deputy.relay, most));
         let Some(question) = question else { return Some("a finding is not that of its branch".to_owned()) };
         flaw_of_branch_run(deputy, &self.id, done.run())
-            .or_else(|| done.flaw_at(&deputy.relay, Place::Branch(deputy, question)))
+            .or_else(|| done.flaw_at(&deputy.relay, Place::Branch { deputy, question, asker }))
     }
 }
 
@@ -314,7 +329,7 @@ impl Done {
         if self.turn().is_none() {
             return Some("the run is done and its agent is not at rest".into());
         }
-        if let Some(flaw) = self.run.flaw_of_rest(relay, 0, 0) {
+        if let Some(flaw) = self.run.flaw_of_rest(relay, Used::default(), &[]) {
             return Some(flaw.to_owned());
         }
         if !self.run.sent_back_as_often_as_it_says(&[]) {
@@ -331,8 +346,13 @@ impl Done {
         match (turn.end(), &self.end) {
             (TurnEnd::Closed, RunEnd::HandoffRefused { refusal }) => refusal.guard() != Guard::Cap,
             (TurnEnd::Closed, RunEnd::HopLimit { refusal }) => refusal.guard() == Guard::Cap,
-            (TurnEnd::Closed, RunEnd::BudgetSpent { max_model_calls }) => {
-                *max_model_calls == self.run.allowance && self.run.left == 0
+            (TurnEnd::Closed, RunEnd::BudgetSpent { measure, most }) => {
+                let is_spent = match measure {
+                    Measure::ModelCalls | Measure::Tokens => self.run.left(*measure) == Some(0),
+                    Measure::Millis => self.run.deadline().is_some(),
+                    Measure::ToolCalls | Measure::Hops => false,
+                };
+                is_spent && self.run.given(*measure) == Some(*most)
             }
             (TurnEnd::Closed, RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. }) => true,
             (TurnEnd::Closed, end) => matches!(end, RunEnd::Failed { .. }),
@@ -450,13 +470,10 @@ impl Run {
         let counted = [self.messages, self.model_calls, self.tool_calls];
         let is_of_its_place = match place {
             Place::Root => {
-                self.extra().owed.is_none()
-                    && self.allowance == relay.max_model_calls()
-                    && self.user_words().is_some() == relay.wants_user_words()
+                self.extra().owed.is_none() && self.user_words().is_some() == relay.wants_user_words()
             }
-            Place::Branch(deputy, _) => {
-                (1..=deputy.max_model_calls).contains(&self.allowance)
-                    && self.extra().owed.map(|owed| owed.contract) == deputy.contract
+            Place::Branch { deputy, .. } => {
+                self.extra().owed.map(|owed| owed.contract) == deputy.contract
                     && self.user_words().is_none()
                     && self.messages == 1
                     && self.trail.hops().first().is_none_or(|hop| hop.from == deputy.entry)
@@ -465,6 +482,7 @@ impl Run {
         let adds_up = counted.iter().all(|count| *count <= MOST_COUNTED)
             && self.messages > 0
             && self.left <= self.allowance
+            && self.has_its_budget(relay, place)
             && is_of_its_place;
         if !adds_up || !self.trail.adds_up() {
             return Some("the counts do not add up".to_owned());
@@ -472,7 +490,7 @@ impl Run {
         let mut bound: Vec<&str> = Vec::new();
         let question = match place {
             Place::Root => None,
-            Place::Branch(_, question) => Some(question),
+            Place::Branch { question, .. } => Some(question),
         };
         let packages = question.into_iter().chain(self.trail.taken().filter_map(|hop| hop.package.as_ref()));
         for constraint in packages.flat_map(HandoffPackage::constraints) {
@@ -498,6 +516,60 @@ impl Run {
         let at_rest = self.idle.iter().flat_map(|(_, turn)| turn.messages());
         let waiting = self.extra().awaiting.iter().flat_map(|waits| waits.inner.messages());
         owed.adds_up(out.iter().chain(at_rest).chain(waiting))
+    }
+
+    /// Whether what the run was given is what its place has to give.
+    fn has_its_budget(&self, relay: &Relay, place: Place<'_>) -> bool {
+        let empty = Purse::default();
+        let purse = self.purse().unwrap_or(&empty);
+        let more = purse.more_model_calls.unwrap_or_default();
+        let given = |shared| purse.share(shared).map(|share| (share.most, share.more));
+        let is_within = |shared: Shared| {
+            let overspent = purse.share(shared).is_some_and(|share| share.used > share.given());
+            // Only of tokens nobody knows how many come.
+            shared == Shared::Tokens || !overspent
+        };
+        let fits = match place {
+            Place::Root => {
+                let most = |shared| given(shared).map(|(most, _)| most);
+                self.allowance == relay.max_model_calls().saturating_add(more)
+                    && Shared::ALL.iter().all(|shared| most(*shared) == relay.budget().of(*shared))
+                    && purse.time.map(|clock| clock.most) == relay.budget().millis
+            }
+            Place::Branch { deputy, asker, .. } => {
+                let is_shared = |shared: Shared| match (given(shared), deputy.budget.of(shared)) {
+                    (Some((most, more)), cap) => more == 0 && cap.is_none_or(|cap| most <= cap),
+                    (None, cap) => cap.is_none() && asker.given(shared.measure()).is_none(),
+                };
+                let is_in_time = match (purse.time, deputy.budget.millis) {
+                    (Some(Clock { most, again: None, until: Some(_) }), cap) => {
+                        cap.is_none_or(|cap| most <= cap)
+                    }
+                    (time, cap) => time.is_none() && cap.is_none() && !asker.is_timed(),
+                };
+                (1..=deputy.budget.model_calls).contains(&self.allowance)
+                    && more == 0
+                    && is_in_time
+                    && Shared::ALL.into_iter().all(is_shared)
+            }
+        };
+        fits && Shared::ALL.into_iter().all(is_within)
+    }
+
+    /// How much of it was used in the whole conversation, over this run and all its branches that have ended.
+    fn used_over_tree(&self, shared: Shared) -> u64 {
+        match shared {
+            Shared::ToolCalls => self.cost().tool_calls.into(),
+            Shared::Tokens => {
+                let Cost { input_tokens, output_tokens, .. } = self.cost();
+                input_tokens.saturating_add(output_tokens)
+            }
+            Shared::Hops => {
+                let branches = self.links().iter().filter_map(Link::run);
+                let branches = branches.map(|done| done.run().used_over_tree(shared));
+                branches.fold(self.trail.count().into(), u64::saturating_add)
+            }
+        }
     }
 
     /// Whether each answer is one to a question of this run, that came before it.
@@ -530,24 +602,40 @@ impl Run {
                 return Some("a delegation has an id that is not its own".to_owned());
             }
         }
-        self.links().iter().find_map(|link| link.flaw(relay))
+        self.links().iter().find_map(|link| link.flaw(relay, self))
     }
 
-    /// What is wrong with an agent at rest, or with what all of them count. The turn that is out had `replies`, and
-    /// branches that are open were given `given` model calls.
-    fn flaw_of_rest(&self, relay: &Relay, replies: u32, given: u32) -> Option<&'static str> {
+    /// What is wrong with an agent at rest, or with what all of them count. The turn that is out has used `out`, and
+    /// `branches` are open.
+    fn flaw_of_rest(&self, relay: &Relay, out: Used, branches: &[Branch]) -> Option<&'static str> {
         let mut idle = self.idle.iter().filter_map(|(name, turn)| Some((relay.agent(name.as_str())?, turn)));
         let flaw = idle.find_map(|(agent, turn)| turn.flaw(agent));
         let awaiting = &self.extra().awaiting;
         let flaw = flaw.or_else(|| awaiting.iter().find_map(|waits| waits.flaw(relay)));
-        let at_rest = self.idle.iter().map(|(_, turn)| turn.replies());
-        let replies = at_rest
-            .chain(awaiting.iter().map(|waits| waits.inner.replies()))
-            .fold(u64::from(replies), |sum, replies| sum + u64::from(replies));
+        let turns = self.used().map(|(_, used)| used).chain([out]);
+        let (replies, tool_calls) = turns.fold((0, 0), |(replies, tool_calls), used| {
+            (replies + u64::from(used.replies), tool_calls + u64::from(used.tool_calls))
+        });
+        let given = branches.iter().map(|branch| branch.step.run().allowance).fold(0, u32::saturating_add);
         let taken = self.allowance.saturating_sub(self.left);
-        let adds_up =
-            replies == u64::from(self.model_calls) && taken <= self.cost().model_calls.saturating_add(given);
+        let adds_up = replies == u64::from(self.model_calls)
+            && tool_calls == u64::from(self.tool_calls)
+            && taken <= self.cost().model_calls.saturating_add(given)
+            && Shared::ALL.into_iter().all(|shared| self.has_used(shared, out, branches));
         flaw.or((!adds_up).then_some("the counts do not add up"))
+    }
+
+    /// Whether what is used of it is no more than was used ever, and no less than open branches were given.
+    fn has_used(&self, shared: Shared, out: Used, branches: &[Branch]) -> bool {
+        let Some(share) = self.purse().and_then(|purse| purse.share(shared)) else { return true };
+        let given = branches.iter().filter_map(|branch| branch.step.run().given(shared.measure()));
+        let given = given.fold(0, u64::saturating_add);
+        let out = match shared {
+            Shared::Tokens => out.input_tokens.saturating_add(out.output_tokens),
+            Shared::ToolCalls | Shared::Hops => 0,
+        };
+        let most = self.used_over_tree(shared).saturating_add(out).saturating_add(given);
+        (given..=most).contains(&share.used)
     }
 
     fn unknown_agent(&self, relay: &Relay) -> Option<&AgentName> {

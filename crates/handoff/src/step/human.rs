@@ -82,7 +82,11 @@ impl AskHuman {
         let takes_over = matches!(answer, Answer::TakeOver { .. });
         self.run.extra_mut().decisions.push(Decision { question, answer, at });
         if takes_over {
-            return Step::Done(self.end(relay, |run| RunEnd::TakenOver { by: run.taken_over_by() }, at));
+            let by = |run: &Run| RunEnd::TakenOver { by: run.taken_over_by() };
+            return Step::Done(self.end(relay, by, "a person decides; this was not done", at));
+        }
+        if self.run.is_over(at) {
+            return Step::AskHuman(self).now(relay, at);
         }
         if !self.questions.is_empty() {
             return Step::AskHuman(self);
@@ -93,9 +97,8 @@ impl AskHuman {
         }
     }
 
-    /// Ends the run here. Each open call is answered.
-    pub(super) fn end(self, relay: &Relay, end: impl FnOnce(&Run) -> RunEnd, at: Millis) -> Done {
-        let why = "a person decides; this was not done";
+    /// Ends the run here. Each open call is told `why` it was not run.
+    pub(super) fn end(self, relay: &Relay, end: impl FnOnce(&Run) -> RunEnd, why: &str, at: Millis) -> Done {
         let mut run = self.run;
         let turn = match self.held {
             Held::Tools(inner) => inner.leave(why),

@@ -5,7 +5,9 @@ use sommelier_runtime::turn::Reserved;
 use sommelier_runtime::{Limits, derived_id};
 
 use super::delegation::{Asked, Branch, Delegation};
+use super::shares::Shares;
 use super::{Step, activate, arbitrate};
+use crate::budget::Given;
 use crate::delegate::Deputy;
 #[cfg(test)]
 use crate::planted::{self, Bug};
@@ -25,11 +27,15 @@ pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Mi
         }
         return arbitrate(relay, run, inner, at);
     }
-    let mut shares = Shares::new(&run, questions.iter().filter(|(_, looked)| looked.is_ok()).count());
+    let mut shares = Shares::new(&run, questions.iter().filter(|(_, looked)| looked.is_ok()).count(), at);
     let mut branches = Vec::new();
     for (question, looked) in questions {
-        match looked.and_then(|package| shares.grant(&run, question.deputy, package)) {
-            Ok((package, allowance)) => branches.push(question.branch(&run, &inner, package, allowance, at)),
+        let granted = looked.and_then(|package| match shares.grant(&run, question.deputy) {
+            Ok(given) => Ok((package, given)),
+            Err(refusal) => Err((Some(package), refusal)),
+        });
+        match granted {
+            Ok((package, given)) => branches.push(question.branch(&run, &inner, package, given, at)),
             Err((package, refusal)) => {
                 let link = question.link(&run, package, refusal, at);
                 inner.settle(question.place, link.told());
@@ -48,6 +54,9 @@ pub(super) fn open(relay: &Relay, mut run: Box<Run>, mut inner: Reserved, at: Mi
     #[cfg(test)]
     let given = planted::instead(Bug::AllowanceNotTaken, given, || 0);
     run.left = run.left.saturating_sub(given);
+    if let Some(purse) = run.purse_mut() {
+        branches.iter().filter_map(|branch| branch.step.run().purse()).for_each(|branch| purse.lend(branch));
+    }
     Step::Delegate(Delegation { run, inner, branches })
 }
 
@@ -81,7 +90,21 @@ fn judge<'a>(
         let looked = look_at(relay, run, &question.call, question.deputy, &asked, limits.input_bytes);
         (question, looked)
     };
-    questions.into_iter().map(look).collect()
+    within(relay.max_branches(), questions.into_iter().map(look).collect())
+}
+
+/// Refuses the questions beyond the most branches that a reply may open.
+fn within(
+    most: Option<u32>,
+    mut looked: Vec<(Question<'_>, Result<HandoffPackage, Refused>)>,
+) -> Vec<(Question<'_>, Result<HandoffPackage, Refused>)> {
+    let Some(most) = most else { return looked };
+    let open = looked.iter_mut().filter(|(_, looked)| looked.is_ok());
+    for (question, looked) in open.skip(usize::try_from(most).unwrap_or(usize::MAX)) {
+        let refusal = DelegateRefusal::TooManyBranches { tool: question.deputy.tool.clone(), most };
+        *looked = Err((looked.as_ref().ok().cloned(), refusal));
+    }
+    looked
 }
 
 /// Looks at one question of a reply that asks all of `asked`.
@@ -126,7 +149,7 @@ impl Question<'_> {
         run: &Run,
         asker: &Reserved,
         package: HandoffPackage,
-        allowance: u32,
+        given: Given,
         at: Millis,
     ) -> Branch {
         #[cfg(test)]
@@ -136,7 +159,7 @@ impl Question<'_> {
         });
         let Self { place, call, deputy } = self;
         let id: Box<str> = branch_id(run, place).into();
-        let mut branch = Run::branch(id.clone(), deputy, allowance, run);
+        let mut branch = Run::branch(id.clone(), deputy, given, run);
         branch.bind(&package);
         let words = Words::or_dash(package.to_question_under(&run.active, deputy.contract));
         let step = activate(&deputy.relay, Box::new(branch), words, at);
@@ -164,45 +187,4 @@ pub(super) fn branch_id(run: &Run, place: usize) -> String {
     #[cfg(test)]
     let place = planted::instead(Bug::OneIdForAllBranches, place, || 0);
     derived_id(&run.conversation, &[run.messages, run.model_calls, place])
-}
-
-/// The model calls that are left, shared among branches. One is kept for the agent that asks, or it could not answer.
-struct Shares {
-    rest: u32,
-    share: u32,
-}
-
-impl Shares {
-    fn new(run: &Run, branches: usize) -> Self {
-        let rest = run.left.saturating_sub(1);
-        #[cfg(test)]
-        let rest = planted::instead(Bug::NothingKeptForAsker, rest, || run.left);
-        let branches = u32::try_from(branches).unwrap_or(u32::MAX).max(1);
-        Self { rest, share: (rest / branches).max(1) }
-    }
-
-    /// The package with the model calls that its branch may make, if there are any left.
-    fn grant(
-        &mut self,
-        run: &Run,
-        deputy: &Deputy,
-        package: HandoffPackage,
-    ) -> Result<(HandoffPackage, u32), Refused> {
-        match self.take(deputy.max_model_calls) {
-            Some(allowance) => Ok((package, allowance)),
-            None => {
-                // Besides what branches of this reply were given, the one that is kept included.
-                let left = run.left.min(self.rest.saturating_add(1));
-                let (tool, allowance) = (deputy.tool.clone(), run.allowance);
-                Err((Some(package), DelegateRefusal::BudgetSpent { tool, left, allowance }))
-            }
-        }
-    }
-
-    /// The share of the next branch, at most `cap`; `None` when nothing is left.
-    fn take(&mut self, cap: u32) -> Option<u32> {
-        let given = self.share.min(cap).min(self.rest);
-        self.rest -= given;
-        (given > 0).then_some(given)
-    }
 }

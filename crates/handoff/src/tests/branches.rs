@@ -53,7 +53,8 @@ impl Player<'_> {
         assert_eq!((&*link.id, refusal.code()), (path, code), "refused for the first reason");
         if let DelegateRefusal::BudgetSpent { left, allowance, .. } = refusal {
             let given: u32 = self.open.iter().map(|open| open.allowance).sum();
-            assert_eq!((*left, *allowance), (self.ledger.left() - given, self.ledger.allowance));
+            let expected = (self.ledger.left() - given, self.ledger.allowance);
+            assert_eq!((*left, *allowance), (expected.0.into(), expected.1.into()));
         }
         self.check_package(link, ask.question.package());
         self.coverage.refused_question(refusal);

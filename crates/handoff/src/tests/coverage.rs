@@ -114,6 +114,7 @@ fn question_word(refusal: &DelegateRefusal) -> &'static str {
         DelegateRefusal::InvalidQuestion { .. } => 0,
         DelegateRefusal::NotYet { .. } => 1,
         DelegateRefusal::BudgetSpent { .. } => 2,
+        DelegateRefusal::TooManyBranches { .. } => unreachable!("no relay of a scenario limits its branches"),
         DelegateRefusal::SwitchedOff { .. } => 3,
         DelegateRefusal::GuardRefused { .. }
         | DelegateRefusal::GuardFailed { .. }

@@ -9,7 +9,7 @@ use super::ledger::{Counts, Ledger};
 use super::scenario::{ANNOUNCED, HandOff, Scenario};
 use super::team::{AGENTS, Ask, Deputy, marks};
 use super::told::{Told, assert_calls_are_answered, bytes};
-use crate::{CallModel, Done, Guard, Hop, HopOutcome, Relay, Run, RunEnd, Step};
+use crate::{CallModel, Done, Guard, Hop, HopOutcome, Measure, Relay, Run, RunEnd, Step};
 
 /// A branch that is open, or has ended and is not joined yet.
 #[derive(Clone, Debug)]
@@ -155,8 +155,9 @@ impl<'a> Player<'a> {
         assert_eq!(answers, done.answer().is_some(), "there is an answer when there is one");
         let is_announced = done.answer().is_some_and(|answer| answer.contains(ANNOUNCED));
         assert_eq!(matches!(done.end(), RunEnd::Unresolved), is_announced, "a handoff in words only");
-        if let RunEnd::BudgetSpent { max_model_calls } = done.end() {
-            assert_eq!((*max_model_calls, self.ledger.left()), (self.ledger.allowance, 0));
+        if let RunEnd::BudgetSpent { measure, most } = done.end() {
+            let allowance = u64::from(self.ledger.allowance);
+            assert_eq!((*measure, *most, self.ledger.left()), (Measure::ModelCalls, allowance, 0));
         }
     }
 }

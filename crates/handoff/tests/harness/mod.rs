@@ -8,7 +8,7 @@
 pub(crate) mod references;
 
 use sommelier_handoff::{
-    Agent, AgentName, Answer, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome,
+    Agent, AgentName, Answer, Budget, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome,
     PackageError, Question, Refusal, Rejected, Relay, RelayBuilder, Route, Run, RunEnd, Step,
 };
 use sommelier_protocol::{
@@ -224,11 +224,14 @@ pub(crate) struct Session<'a> {
     /// The tools that ran, in order, with the keys their calls got.
     pub(crate) ran: Vec<(String, String)>,
     saves: bool,
+    checks: bool,
     failed: usize,
     crossed: usize,
     hops: usize,
     clock: u64,
     tick: u64,
+    /// Whether each step is told what time it is.
+    tells_time: bool,
     /// Where the run stands while it waits for a person.
     waiting: Option<Step>,
     done: Option<Done>,
@@ -253,11 +256,13 @@ impl<'a> Session<'a> {
             asked: Vec::new(),
             ran: Vec::new(),
             saves: true,
+            checks: true,
             failed: 0,
             crossed: 0,
             hops: 0,
             clock: 1000,
             tick: 1,
+            tells_time: false,
             waiting: None,
             done: None,
         }
@@ -268,9 +273,19 @@ impl<'a> Session<'a> {
         Self { saves: false, ..self }
     }
 
+    /// Leaves the counts out that are held against what this session did, for a run that has begun elsewhere.
+    pub(crate) fn unchecked(self) -> Self {
+        Self { checks: false, ..self }
+    }
+
     /// Stops the clock, so that runs compare whatever the order of their steps was.
     pub(crate) fn without_time(self) -> Self {
         Self { tick: 0, ..self }
+    }
+
+    /// Tells each step what time it is, with so many milliseconds from one to the next.
+    pub(crate) fn telling_time(self, tick: u64) -> Self {
+        Self { tells_time: true, tick, ..self }
     }
 
     /// What happens between the ruling on a handoff and its taking.
@@ -360,9 +375,19 @@ impl<'a> Session<'a> {
         self.drive(step)
     }
 
+    /// Goes on from the run's end with so much more.
+    #[track_caller]
+    pub(crate) fn with_more(mut self, more: Budget) -> Self {
+        let step = self.done.take().unwrap().with_more(self.relay, more).unwrap();
+        self.drive(step)
+    }
+
     #[track_caller]
     pub(crate) fn drive(mut self, mut step: Step) -> Self {
         loop {
+            if self.tells_time {
+                step = step.now(self.relay, self.clock);
+            }
             if let Some(change) = &mut self.at_each_step {
                 step = change(step);
             }
@@ -373,7 +398,9 @@ impl<'a> Session<'a> {
                 step = loaded;
             }
             if let Step::Done(done) = step {
-                self.check(&done);
+                if self.checks {
+                    self.check(&done);
+                }
                 self.done = Some(done);
                 return self;
             }

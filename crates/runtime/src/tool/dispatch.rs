@@ -50,8 +50,20 @@ pub fn dispatch_parallel<'a>(
 
 /// Runs the call at `place` of its reply.
 pub fn dispatch_one(agent: &Definition, place: usize, call: &ToolUse, scope: &str) -> ToolOutput {
+    dispatch_within(agent, place, call, scope, None)
+}
+
+/// Runs the call at `place` of its reply, and tells its tool how many milliseconds it may take, when that is limited.
+pub fn dispatch_within(
+    agent: &Definition,
+    place: usize,
+    call: &ToolUse,
+    scope: &str,
+    time_left: Option<u64>,
+) -> ToolOutput {
     let idempotency_key = idempotency_key(scope, place);
-    let context = CallContext { agent: agent.name(), call_id: call.id(), idempotency_key: &idempotency_key };
+    let (agent_name, call_id) = (agent.name(), call.id());
+    let context = CallContext { agent: agent_name, call_id, idempotency_key: &idempotency_key, time_left };
     agent.table().run(call, &context).at_most(agent.limits().result_bytes)
 }
 

@@ -8,7 +8,8 @@ mod output;
 pub use args::support as tool_args_support;
 pub use args::{ArgType, ToolArgs};
 pub use dispatch::{
-    MOST_AT_ONCE, at_once, dispatch, dispatch_one, dispatch_parallel, idempotency_key, in_parallel,
+    MOST_AT_ONCE, at_once, dispatch, dispatch_one, dispatch_parallel, dispatch_within, idempotency_key,
+    in_parallel,
 };
 pub use output::{Failure, ToolFailure, ToolOutput, denied, is_in_doubt, shortened};
 pub(crate) use output::{arguments_too_large, in_doubt, not_run, too_many_calls, unknown_tool};
@@ -31,6 +32,9 @@ pub struct CallContext<'a> {
     /// A key that is the same whenever this very call is made again, and no other call has: a tool with an
     /// effect passes it on, so that the effect happens once.
     pub idempotency_key: &'a str,
+    /// How many milliseconds the call may take from now on, when that is limited. Nobody stops a tool that does not
+    /// look.
+    pub time_left: Option<u64>,
 }
 
 type Run = dyn Fn(&RawJson, &CallContext<'_>) -> ToolOutput + Send + Sync;

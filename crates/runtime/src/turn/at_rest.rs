@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{Asking, Message, Resting, Role, StopReason, Words};
 
-use super::{Progress, TurnStep, next};
+use super::{Progress, TurnStep, Used, next};
 use crate::{Definition, ModelError};
 
 /// A turn at rest, with all that was said and done in it.
@@ -126,9 +126,9 @@ impl Turn {
         self.progress.steps
     }
 
-    /// Tokens read and written over the whole conversation.
-    pub fn tokens(&self) -> (u64, u64) {
-        (self.progress.input_tokens, self.progress.output_tokens)
+    /// What the whole conversation has used.
+    pub fn used(&self) -> Used {
+        self.progress.used()
     }
 
     /// Goes on with new words, which follow open results in the same message; the limits count anew.
