@@ -24,7 +24,7 @@ use crate::reference::{Form, forms, path};
 use crate::{Fields, Hop, Json, Millis, PackageError, Run, Step, history, law};
 
 /// The reserved tool by which an agent reads an artifact that stands in its package by reference; see
-/// [`Route::references`]. It is offered while there is one.
+/// [`Route::references`](crate::Route::references). It is offered while there is one.
 pub const READ_ARTIFACT: &str = "read_artifact";
 
 /// A call of [`READ_ARTIFACT`] as it was read. Without a version, that of the package is meant.
