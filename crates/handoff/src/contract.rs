@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use crate::refusal::list;
 use crate::{
-    COMPLETE_HANDOFF, DelegateStatus, Fields, HANDOFF_TO_SPECIALIST, HandoffPackage, Json, PackageError, Run,
-    law,
+    COMPLETE_HANDOFF, DelegateStatus, Fields, HANDOFF_TO_SPECIALIST, HandoffPackage, Json, PackageError,
+    READ_ARTIFACT, Run, law,
 };
 
 /// Bytes of one id of the evidence.
@@ -354,11 +354,13 @@ fn asks_about(question: &HandoffPackage, id: &str) -> bool {
     holds(question.task(), id) || holds(&context, id)
 }
 
-/// What tools, delegates and people have answered in a conversation.
+/// What tools, delegates and people have answered in a conversation. What the loop itself says of a handoff bears out
+/// nothing, nor does an artifact that is read: what it has of a tool's result stands where the tool was called, and the
+/// rest a model wrote.
 fn results(messages: &[Message]) -> Vec<String> {
     let calls = messages.iter().flat_map(Message::tool_uses);
     let handed: BTreeSet<&str> = calls
-        .filter(|call| [HANDOFF_TO_SPECIALIST, COMPLETE_HANDOFF].contains(&call.name()))
+        .filter(|call| [HANDOFF_TO_SPECIALIST, COMPLETE_HANDOFF, READ_ARTIFACT].contains(&call.name()))
         .map(|call| call.id())
         .collect();
     let results = messages.iter().flat_map(Message::tool_results);

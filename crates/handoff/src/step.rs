@@ -477,7 +477,8 @@ impl CallModel {
     /// let relay = Relay::builder().agent(Agent::new("clerk", "You greet.")).entry("clerk").build()?;
     /// let Step::CallModel(call) = relay.start("c", "hello")? else { panic!() };
     /// let Step::CallModel(call) = call.hear(&relay, Words::new("In French, please.")?) else { panic!() };
-    /// let texts: Vec<&str> = call.request(&relay).messages[0].texts().collect();
+    /// let request = call.request(&relay);
+    /// let texts: Vec<&str> = request.messages[0].texts().collect();
     /// assert_eq!(texts, ["hello", "In French, please."]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
