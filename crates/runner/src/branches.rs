@@ -34,14 +34,7 @@ impl Runner<'_> {
         // A subscriber that was set for this thread alone is carried to the threads of the branches.
         let dispatch = dispatcher::get_default(Clone::clone);
         let (joint, branches) = delegation.split();
-        // The spans open in the order of the calls, whichever thread is the first to run. One that had ended when it was
-        // loaded is not asked again.
-        let asked = branches.into_iter().map(|branch| {
-            let span = branch.done().is_none().then(|| spans::delegate(agent, &branch));
-            // Each lies where the thread that brings it further takes it out.
-            Mutex::new(Some((span, branch)))
-        });
-        let asked: Vec<_> = asked.collect();
+        let asked: Vec<_> = branches.into_iter().map(|branch| asked(agent, branch)).collect();
         let driven = at_once(&asked, MOST_AT_ONCE, |slot| {
             let taken = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some((span, branch)) = taken else { return Err(panicked()) };
@@ -98,6 +91,13 @@ impl Runner<'_> {
         }
         Ok((branch, unwritten))
     }
+}
+
+/// A branch with its span, where the thread that brings it further takes both out. The spans open in the order of the
+/// calls, whichever thread is the first to run; a branch that had ended when it was loaded is not asked again.
+fn asked(agent: &Span, branch: Branch) -> Mutex<Option<(Option<Span>, Branch)>> {
+    let span = branch.done().is_none().then(|| spans::delegate(agent, &branch));
+    Mutex::new(Some((span, branch)))
 }
 
 fn panicked() -> RunError {

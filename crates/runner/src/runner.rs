@@ -237,32 +237,52 @@ impl<'m> Runner<'m> {
                 }
                 Step::HandOff(handoff) => {
                     let span = spans::handoff(&agent, relay, handoff.hop());
-                    if let Err(why) = self.write_down(handoff.hop()) {
-                        spans::record_hop_unwritten(&span);
-                        return Ok(Driven::Unwritten(Step::HandOff(handoff), why));
-                    }
-                    let handoff = match at_handoff(handoff) {
+                    let handoff = match self.written_down(handoff, &span, &mut at_handoff) {
                         ControlFlow::Continue(handoff) => handoff,
-                        ControlFlow::Break(taken_out) => {
-                            spans::record_taken_out(&span);
-                            return Ok(Driven::TakenOut(taken_out));
-                        }
+                        ControlFlow::Break(driven) => return Ok(driven),
                     };
-                    let id = handoff.hop().id.clone();
-                    let since_user = handoff.run().trail().count_since_user();
-                    let step = handoff.take(relay, (self.clock)());
-                    // By its id: where the receiver is no longer ready, all handoffs of the reply are ruled on anew.
-                    if let Some(hop) = step.run().trail().hops().iter().rev().find(|hop| hop.id == id) {
-                        spans::record_hop(&span, &hop.outcome, since_user);
-                        if hop.outcome.is_taken() {
-                            agent = spans::agent(parent, &conversation, step.run().active(), Some(&span));
-                        }
+                    let (step, is_taken) = self.take(relay, handoff, &span);
+                    if is_taken {
+                        agent = spans::agent(parent, &conversation, step.run().active(), Some(&span));
                     }
                     step
                 }
                 Step::Done(done) => return Ok(Driven::Done(done)),
             };
         }
+    }
+
+    /// The handoff once it is on record, unless that fails or `at_handoff` takes it out.
+    fn written_down<T>(
+        &self,
+        handoff: HandOff,
+        span: &Span,
+        at_handoff: &mut impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
+    ) -> ControlFlow<Driven<T>, HandOff> {
+        if let Err(why) = self.write_down(handoff.hop()) {
+            spans::record_hop_unwritten(span);
+            return ControlFlow::Break(Driven::Unwritten(Step::HandOff(handoff), why));
+        }
+        at_handoff(handoff).map_break(|taken_out| {
+            spans::record_taken_out(span);
+            Driven::TakenOut(taken_out)
+        })
+    }
+
+    /// Takes a handoff: the step after it, and whether the receiver has the turn.
+    fn take(&self, relay: &Relay, handoff: HandOff, span: &Span) -> (Step, bool) {
+        let id = handoff.hop().id.clone();
+        let since_user = handoff.run().trail().count_since_user();
+        let step = handoff.take(relay, (self.clock)());
+        // By its id: where the receiver is no longer ready, all handoffs of the reply are ruled on anew; and where the time
+        // is over none of them is.
+        let hop = step.run().trail().hops().iter().rev().find(|hop| hop.id == id);
+        match hop {
+            Some(hop) => spans::record_hop(span, &hop.outcome, since_user),
+            None => spans::record_hop_not_taken(span),
+        }
+        let is_taken = hop.is_some_and(|hop| hop.outcome.is_taken());
+        (step, is_taken)
     }
 
     fn write_down(&self, hop: &Hop) -> Result<(), Unwritten> {

@@ -206,6 +206,12 @@ pub(crate) fn record_hop_unwritten(handoff: &Span) {
     handoff.record("error.type", "unwritten");
 }
 
+/// A handoff that was allowed, and that the run ended or changed before.
+pub(crate) fn record_hop_not_taken(handoff: &Span) {
+    handoff.record("outcome", "failed");
+    handoff.record("error.type", "not_taken");
+}
+
 /// A run that stands before a handoff that could not be written down, on the root.
 pub(crate) fn record_unwritten(workflow: &Span) {
     workflow.record("end", "unwritten");

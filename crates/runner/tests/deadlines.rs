@@ -4,7 +4,7 @@
 
 mod harness;
 
-use harness::{Look, Spans, Turn, agent, awake, calls, ended, question, says, script, story_of};
+use harness::{Look, Spans, Turn, agent, awake, calls, ended, hands_to, question, says, script, story_of};
 use sommelier_handoff::{Agent, Budget, Delegate, DelegateStatus, Measure, Relay, RunEnd};
 use sommelier_metrics::Metrics;
 use sommelier_protocol::{ModelRequest, ModelResponse};
@@ -184,7 +184,7 @@ fn a_receiver_that_does_not_answer_times_out() {
     {
         let clock = Clock::default();
         let relay = harness::team("a -> b").budget(Budget::new(50).millis(50)).build().unwrap();
-        let model = script([("a", harness::hands_to("b")), ("b", says("Here."))]);
+        let model = script([("a", hands_to("b")), ("b", says("Here."))]);
         let runner = clock.runner(&model).model_of("b", GivesUp(clock.clone(), takes));
         let report = ended(runner.run(&relay, "hello"));
         assert_eq!((report.end(), report.last_agent()), (&end, "b"));
@@ -258,4 +258,21 @@ fn what_was_used_up_is_in_the_spans() {
     let (_, spans) = Spans::of(|| run(Budget::new(2), None));
     assert_eq!(spans.named("delegate")[0].pick(["refusal", "measure"]), ["budget_spent", "model_calls"]);
     assert_eq!(spans.named("invoke_workflow")[0].pick(["end", "measure"]), ["budget_spent", "model_calls"]);
+}
+
+/// C116: a handoff that was allowed, and written down so late that the run's time was over, is not taken, and its span says so.
+#[test]
+fn a_handoff_that_comes_too_late_is_not_taken() {
+    let relay = Relay::builder().agent(agent("a")).agent(agent("b")).entry("a").route("a", "b");
+    let relay = relay.budget(Budget::new(9).millis(100)).build().unwrap();
+    let clock = Clock::default();
+    let model = script([("a", hands_to("b"))]);
+    let runner = clock.runner(&model).record_hops(|_| {
+        clock.pass(100);
+        Ok(())
+    });
+    let (report, spans) = Spans::of(|| ended(runner.run(&relay, "hello")));
+    let spent = RunEnd::BudgetSpent { measure: Measure::Millis, most: 100 };
+    assert_eq!((report.end(), report.last_agent(), report.hops().count()), (&spent, "a", 0));
+    assert_eq!(spans.named("handoff")[0].pick(["outcome", "error.type"]), ["failed", "not_taken"]);
 }
