@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sommelier_runtime::ToolOutput;
 
-use crate::refusal::{first, quoted};
+use crate::refusal::{first, quoted, told};
 use crate::{HandoffPackage, PackageError, law};
 
 /// The reserved tool by which a receiver ends its work on a package with open items. It is offered while there are any.
@@ -141,12 +141,6 @@ impl CompletionRefusal {
 
     /// What the receiver's model is told.
     pub(crate) fn told(&self) -> ToolOutput {
-        #[derive(Serialize)]
-        struct Told {
-            error: &'static str,
-            detail: String,
-        }
-        let told = Told { error: self.code(), detail: self.to_string() };
-        ToolOutput::error(self.code(), serde_json::to_string(&told).unwrap_or_default())
+        told(self.code(), self)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::own_guard::{Judged, Objection, OwnGuard};
 use crate::pseudo_tool;
-use crate::refusal::first;
+use crate::refusal::{first, told};
 use crate::transform::{self, Broken};
 use crate::{
     Budget, BuildError, Contract, HandoffPackage, Measure, PackageError, PackagePolicy, Relay, Run, Trail,
@@ -437,12 +437,6 @@ impl DelegateRefusal {
 
     /// What the asker's model is told.
     pub(crate) fn told(&self) -> ToolOutput {
-        #[derive(Serialize)]
-        struct Told {
-            error: &'static str,
-            detail: String,
-        }
-        let told = Told { error: self.code(), detail: self.to_string() };
-        ToolOutput::error(self.code(), serde_json::to_string(&told).unwrap_or_default())
+        told(self.code(), self)
     }
 }

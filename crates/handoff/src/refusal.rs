@@ -547,3 +547,14 @@ fn nearest(name: &Option<AgentName>) -> String {
 fn at(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("`{path}`: ") }
 }
+
+/// A mistake as a model is told of it: in a word, and in a sentence with what would be right.
+pub(crate) fn told(code: &'static str, mistake: &impl Display) -> ToolOutput {
+    #[derive(Serialize)]
+    struct Told {
+        error: &'static str,
+        detail: String,
+    }
+    let told = Told { error: code, detail: mistake.to_string() };
+    ToolOutput::error(code, serde_json::to_string(&told).unwrap_or_default())
+}

@@ -7,7 +7,7 @@ use sommelier_runtime::{Definition, ToolOutput};
 
 use crate::artifact::Which;
 use crate::reference::{Form, forms};
-use crate::refusal::{first, list};
+use crate::refusal::{self, first, list};
 use crate::{
     Artifact, ArtifactValue, Json, Millis, PackageError, READ_ARTIFACT, Relay, Run, law, pseudo_tool,
 };
@@ -110,18 +110,12 @@ enum NotRead {
 
 impl NotRead {
     fn told(&self) -> ToolOutput {
-        #[derive(Serialize)]
-        struct Told {
-            error: &'static str,
-            detail: String,
-        }
         let error = match self {
             Self::Invalid { .. } => "invalid_arguments",
             Self::Unknown { .. } => "unknown_artifact",
             Self::Stale { .. } => "stale_artifact",
             Self::NoVersion { .. } => "unknown_version",
         };
-        let told = Told { error, detail: self.to_string() };
-        ToolOutput::error(error, serde_json::to_string(&told).unwrap_or_default())
+        refusal::told(error, self)
     }
 }
