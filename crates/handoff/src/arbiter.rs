@@ -326,6 +326,10 @@ fn own(relay: &Relay, way: &Way, run: &Run, to: &AgentName, package: &HandoffPac
     if on_route.is_empty() && of_receiver.is_empty() {
         return Ok(());
     }
+    #[cfg(test)]
+    if planted::is(Bug::OwnGuardNotAsked) {
+        return Ok(());
+    }
     let mut trail = run.trail.clone();
     trail.forget_refusals_of(&run.reply_id());
     let refusal = |objection| match objection {
@@ -345,6 +349,8 @@ fn allowed(
 ) -> Result<AgentName, Refusal> {
     let Some(decision) = run.decision_record_at(place) else { return Ok(to) };
     match (&decision.answer, &decision.question.asks) {
+        #[cfg(test)]
+        _ if planted::is(Bug::RejectedHandoffTaken) => Ok(to),
         (Answer::Reject { reason }, _) => Err(Refusal::NotApproved { to, reason: reason.to_string() }),
         (Answer::Approve, Asks::Handoff { package: shown, .. }) if Some(&**shown) != package => {
             Err(Refusal::NotApproved { to, reason: OVERTAKEN.to_owned() })
@@ -465,6 +471,8 @@ fn changed(
 /// that agent's own work ends as handed on, and goes on with this package.
 fn carry_back(run: &Run, to: &AgentName, package: &HandoffPackage) -> Option<HandoffPackage> {
     let held = if run.awaits(to) { run.trail.held(to) } else { None };
+    #[cfg(test)]
+    let held = planted::instead(Bug::ItemsLostOnReturn, held, || None);
     let is_in = |texts: &[Box<str>], item: &str| texts.iter().any(|text| text.trim() == item);
     let lacking = held.map(Hop::left).unwrap_or_default().into_iter();
     let lacking =

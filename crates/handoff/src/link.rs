@@ -6,6 +6,8 @@ use sommelier_runtime::turn::Used;
 use sommelier_runtime::{AgentName, ToolOutput, Turn, tool};
 
 use crate::contract::Stated;
+#[cfg(test)]
+use crate::planted::{self, Bug};
 use crate::{Closing, DelegateRefusal, Done, HandoffPackage, Millis, Relay, Run, RunEnd, law};
 
 /// One delegation, from the agent that asked to the branch that answered.
@@ -171,7 +173,10 @@ impl DelegateResult {
         let result = Self::of_end(done.end(), done.turn(), done.run().left_open(), steps_used);
         let is_stated = *done.end() == RunEnd::Answered && done.run().contract().is_some();
         let result = if done.run().contract().is_some() { result.under_contract(done) } else { result };
-        Self { effects: effects(done.run(), relay), ..result }.within(most, is_stated)
+        let effects = effects(done.run(), relay);
+        #[cfg(test)]
+        let effects = planted::instead(Bug::EffectsNotTold, effects, Vec::new);
+        Self { effects, ..result }.within(most, is_stated)
     }
 
     /// The same where the branch has a contract to keep: nothing of its words is told but what keeps it. Where it was

@@ -61,10 +61,70 @@ pub(crate) enum Bug {
     LeftOverToNextBranch,
     /// Branches that are called off leave nothing on record.
     BranchesLostWhenCalledOff,
+    /// A question that has been answered stays open.
+    AnsweredQuestionStaysOpen,
+    /// An answer that comes twice is taken without a word.
+    SecondAnswerTaken,
+    /// An answer is taken that the question does not have.
+    NoChoiceTaken,
+    /// A loaded run has forgotten what people answered.
+    AnswersNotLoaded,
+    /// What a person answered is not told.
+    AnswerNotTold,
+    /// A tool runs that a person has rejected.
+    RejectedToolRuns,
+    /// A handoff is taken that a person has rejected.
+    RejectedHandoffTaken,
+    /// Nobody is asked about a handoff that needs approval.
+    ApprovalNotAsked,
+    /// An approval is good for every later handoff.
+    ApprovalOfAnother,
+    /// A guard that escalates tells the sender's model alone.
+    EscalationNotAsked,
+    /// A run that a person has taken over goes on.
+    TakenOverGoesOn,
+    /// A branch that has waited asks its model again.
+    WaitingBranchAsksAgain,
+    /// Words that came in mid-run are read twice.
+    WordsReadTwice,
+    /// Words that came in mid-run are counted and not read.
+    WordsLost,
+    /// A run that ends leaves what came meanwhile unread.
+    WordsLeftAtEnd,
+    /// Words that came in mid-run do not renew the budget.
+    WordsRenewNothing,
+    /// Branches hear the user.
+    BranchHearsUser,
+    /// What an earlier package bound is left out.
+    ConstraintDropped,
+    /// The guards of the house's own are not asked.
+    OwnGuardNotAsked,
+    /// The turn comes back to the one that has waited longest.
+    ReturnToTheFirst,
+    /// Work that came back is left open.
+    ReturnLeftOpen,
+    /// Work that was handed over is left open when the run ends.
+    HopLeftOpen,
+    /// What ran in a branch and cannot be undone is not told.
+    EffectsNotTold,
+    /// Work that failed is left open when the turn begins anew.
+    LeftOpenAnew,
+    /// A question that was saved is judged by the tools that are off now.
+    QuestionJudgedByNow,
+    /// An agent that gets its turn back loses the items of its own work.
+    ItemsLostOnReturn,
+    /// An answer is all that was wanted, whatever was to be done.
+    AnswerIsAll,
+    /// The constraints of the house are not carried on.
+    HouseNotBinding,
+    /// A call that does not run is in doubt when the run is called off.
+    RejectedInDoubt,
+    /// A hop renews the budget.
+    HopRenewsBudget,
 }
 
 impl Bug {
-    pub(crate) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 58] = [
         Self::OutputDropped,
         Self::OutputsSwapped,
         Self::RefusedHopCounted,
@@ -93,6 +153,36 @@ impl Bug {
         Self::HandoffBeforeBranches,
         Self::LeftOverToNextBranch,
         Self::BranchesLostWhenCalledOff,
+        Self::AnsweredQuestionStaysOpen,
+        Self::SecondAnswerTaken,
+        Self::NoChoiceTaken,
+        Self::AnswersNotLoaded,
+        Self::AnswerNotTold,
+        Self::RejectedToolRuns,
+        Self::RejectedHandoffTaken,
+        Self::ApprovalNotAsked,
+        Self::ApprovalOfAnother,
+        Self::EscalationNotAsked,
+        Self::TakenOverGoesOn,
+        Self::WaitingBranchAsksAgain,
+        Self::WordsReadTwice,
+        Self::WordsLost,
+        Self::WordsLeftAtEnd,
+        Self::WordsRenewNothing,
+        Self::BranchHearsUser,
+        Self::ConstraintDropped,
+        Self::OwnGuardNotAsked,
+        Self::ReturnToTheFirst,
+        Self::ReturnLeftOpen,
+        Self::HopLeftOpen,
+        Self::EffectsNotTold,
+        Self::LeftOpenAnew,
+        Self::QuestionJudgedByNow,
+        Self::ItemsLostOnReturn,
+        Self::AnswerIsAll,
+        Self::HouseNotBinding,
+        Self::RejectedInDoubt,
+        Self::HopRenewsBudget,
     ];
 }
 

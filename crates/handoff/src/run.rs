@@ -277,7 +277,14 @@ impl Run {
     /// that was handed over before. What binds once binds whoever works later, by a handoff or by a question; a model may
     /// add to it and leave nothing out.
     pub(crate) fn carry(&self, relay: &Relay, package: &HandoffPackage) -> Option<HandoffPackage> {
-        let binding = relay.constraints().iter().chain(self.constraints());
+        #[cfg(test)]
+        if planted::is(Bug::ConstraintDropped) {
+            return None;
+        }
+        let house = relay.constraints();
+        #[cfg(test)]
+        let house = planted::instead(Bug::HouseNotBinding, house, || &[]);
+        let binding = house.iter().chain(self.constraints());
         let lacking = binding.filter(|constraint| !package.constraints().contains(constraint));
         lacking.fold(None, |with: Option<HandoffPackage>, constraint| {
             let with = with.unwrap_or_else(|| package.clone());
@@ -307,7 +314,10 @@ impl Run {
 
     /// How many items are open that the agent was handed which has the turn.
     pub(crate) fn left_open(&self) -> usize {
-        self.trail.newest_to(&self.active).map_or(0, |hop| hop.left().len())
+        let left = self.trail.newest_to(&self.active).map_or(0, |hop| hop.left().len());
+        #[cfg(test)]
+        let left = planted::instead(Bug::AnswerIsAll, left, || 0);
+        left
     }
 
     /// The newest version of each artifact that was handed over or that code has put there, in the order in which they

@@ -186,7 +186,12 @@ impl Step {
             Self::CallModel(step) => (step.run, step.inner.set_down()),
             Self::CallTools(step) => {
                 let why = format!("{why}; whether the call had an effect is not known");
-                (step.run, step.inner.abandon(&why))
+                #[cfg(test)]
+                let settled = if planted::is(Bug::RejectedInDoubt) { step } else { step.settled() };
+                #[cfg(not(test))]
+                let settled = step.settled();
+                let CallTools { run, inner } = settled;
+                (run, inner.abandon(&why))
             }
             Self::Delegate(step) => {
                 let (run, inner) = step.halt(relay, halt, at);
@@ -207,6 +212,11 @@ impl Step {
         match self {
             Self::Done(done) => done.hear(relay, words),
             _ => {
+                #[cfg(test)]
+                if planted::is(Bug::BranchHearsUser) {
+                    self.for_each_run(&mut |run| run.extra_mut().inbox.push(words.as_str().into()));
+                    return self;
+                }
                 self.run_mut().extra_mut().inbox.push(words.as_str().into());
                 self
             }
@@ -268,7 +278,10 @@ const TIME_OVER: &str = "the time is over";
 /// The run ends, unless the user has said something meanwhile: then it goes on with that. What failed or was taken out of
 /// the agents' hands does not go on by itself.
 fn finish(relay: &Relay, mut run: Box<Run>, end: RunEnd, at: Millis) -> Step {
-    match if end.awaits_user() { run.next_words() } else { None } {
+    let is_over = !end.awaits_user();
+    #[cfg(test)]
+    let is_over = planted::instead(Bug::WordsLeftAtEnd, is_over, || true);
+    match if is_over { None } else { run.next_words() } {
         Some(words) => heard(relay, *Done::of(relay, run, end, at).run, words),
         None => Step::Done(Done::of(relay, run, end, at)),
     }
@@ -277,7 +290,8 @@ fn finish(relay: &Relay, mut run: Box<Run>, end: RunEnd, at: Millis) -> Step {
 /// The user has spoken after the run came to its end.
 fn heard(relay: &Relay, mut run: Run, words: Words) -> Step {
     if relay.entry_policy() == EntryPolicy::Entry {
-        returning::stop_waiting_all(&mut run, "the user has spoken, and the turn has begun anew");
+        let why = "the user has spoken, and the turn has begun anew";
+        ending::end_all(relay, &mut run, Closing::Failed, why, 0);
         run.active = relay.entry().clone();
     }
     begin(relay, run, words)
@@ -323,7 +337,19 @@ fn advance(relay: &Relay, mut run: Box<Run>, inner: TurnStep, at: Millis) -> Ste
         TurnStep::CallModel(mut inner) => {
             // What the user said meanwhile stands after the open results, or after the package.
             while let Some(words) = run.next_words() {
+                #[cfg(test)]
+                let left = run.left;
                 run.user_spoke(&words, relay);
+                #[cfg(test)]
+                {
+                    run.left = planted::instead(Bug::WordsRenewNothing, run.left, || left);
+                    if planted::is(Bug::WordsLost) {
+                        continue;
+                    }
+                    if planted::is(Bug::WordsReadTwice) {
+                        inner = inner.say(words.clone());
+                    }
+                }
                 inner = inner.say(words);
             }
             let Some(end) = run.spent() else { return Step::CallModel(CallModel { run, inner }) };
@@ -544,6 +570,16 @@ impl CallTools {
         })
     }
 
+    /// The step with an answer for each call that does not run: nobody has to wait for it, or to doubt what it did.
+    fn settled(mut self) -> Self {
+        let told: Vec<(usize, ToolOutput)> =
+            self.looked_at().filter_map(|((place, _), told)| Some((place, told?))).collect();
+        for (place, output) in told {
+            self.inner.settle(place, output);
+        }
+        self
+    }
+
     /// What a call is told for which no tool call is left.
     fn spent(&self, call: &ToolUse) -> ToolOutput {
         let most = self.run.given(Measure::ToolCalls).unwrap_or_default();
@@ -588,11 +624,7 @@ impl CallTools {
         if expected != found {
             return Err(Misuse { expected, found, step: Box::new(self) });
         }
-        let told: Vec<(usize, ToolOutput)> =
-            self.looked_at().filter_map(|((place, _), told)| Some((place, told?))).collect();
-        for (place, output) in told {
-            self.inner.settle(place, output);
-        }
+        self = self.settled();
         #[cfg(test)]
         let found = planted::instead(Bug::ToolRunNotCounted, found, || found.saturating_sub(1));
         match self.inner.resume(agent, outputs) {
@@ -714,6 +746,10 @@ impl HandOff {
         }
         run.trail.record(hop);
         run.charge(Shared::Hops, 1);
+        #[cfg(test)]
+        if planted::is(Bug::HopRenewsBudget) {
+            run.left = run.allowance;
+        }
         run.bind(&package);
         run.add_artifacts(added);
         if run.awaits(&to) {

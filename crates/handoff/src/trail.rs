@@ -301,10 +301,11 @@ impl Trail {
         self.hops.push(hop);
     }
 
-    /// Ends the work that `agent` got by its newest hop, if that is open.
+    /// Ends the work that `agent` got by its newest hop, if that is open. What begins with the user's words has no time of
+    /// its own; no work ends before it began.
     pub(crate) fn close(&mut self, agent: &AgentName, how: Closing, at: Millis, compliance: Vec<Compliance>) {
         if let Some(hop) = self.held_mut(agent) {
-            hop.end = Some(HopEnd { how, at });
+            hop.end = Some(HopEnd { how, at: at.max(hop.at) });
             if !compliance.is_empty() {
                 hop.account.get_or_insert_default().compliance = compliance;
             }

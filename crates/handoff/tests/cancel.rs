@@ -498,3 +498,19 @@ fn one_branch_is_called_off_at_every_wait() {
     ];
     assert_eq!(told, expected.map(str::to_owned).into());
 }
+
+/// C77, C08: a call that a person has rejected does not run, so nobody has to doubt what it did, when the run is called off
+/// while another call of the reply is out.
+#[test]
+fn what_was_rejected_is_not_in_doubt() {
+    let relay = Relay::builder().agent(payer("clerk")).entry("clerk").build().unwrap();
+    let both = calls([pays("INV-1"), ("look", r#"{"word":"tea"}"#.to_owned())]);
+    let model = script([("clerk", both)]);
+    let here = |step: &Step| matches!(step, Step::CallTools(calls) if calls.calls().count() == 1);
+    let session = Session::new(&relay, &model).at_each_step(calls_off(&relay, here)).say("hello");
+    let session = session.reject("conv/1/1/0", "paid last week").ends(cancelled());
+    let told = "\
+user: tu_1_0!{\"error\":\"approval_denied\",\"tool\":\"pay\",\"reason\":\"paid last week\",\"effect\":\"none: the tool was not run\"} | \
+tu_1_1!{\"error\":\"in_doubt\",\"detail\":\"called off; whether the call had an effect is not known\"}";
+    assert_eq!(story(session.done().turn().unwrap().messages()).lines().last(), Some(told));
+}

@@ -5,12 +5,12 @@
 mod harness;
 
 use harness::{
-    Nothing, Session, agent, calls, hands, hands_to, looks, name, names, payer, pays, question, relay, says,
-    script, to,
+    Nothing, Session, agent, calls, hands, hands_to, looks, name, names, pair_with, payer, pays, question,
+    relay, says, script, to, tool_name,
 };
 use sommelier_handoff::{
     ASK_HUMAN, Answer, Asks, BuildError, Decision, Delegate, Guard, Guards, HANDOFF_TO_SPECIALIST, LoadError,
-    OnRefusal, Question, Refusal, Rejected, Relay, RelayBuilder, RunEnd, Step,
+    OnRefusal, Question, Refusal, Rejected, Relay, RelayBuilder, Route, RunEnd, Step,
 };
 use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{Model, Tool};
@@ -429,4 +429,32 @@ fn tampered_decisions_are_refused() {
     refused(&relay, &forged, made_up);
     relay.load(&after).unwrap();
     relay.load(&approved).unwrap();
+}
+
+/// C77, R18: while a person is asked, tools may go off and on. What is asked stays the question of the reply, and what is
+/// off when it is answered counts.
+#[test]
+fn tools_may_go_off_and_on_while_a_person_is_asked() {
+    let look = |step: Step, is_on| match is_on {
+        true => step.switch_on(&name("policy_agent"), &tool_name("look")),
+        false => step.switch_off(name("policy_agent"), tool_name("look")),
+    };
+    let when_asked =
+        |is_on| move |step: Step| if matches!(step, Step::AskHuman(_)) { look(step, is_on) } else { step };
+    let turns = || [("booking_agent", hands_to("policy_agent")), ("booking_agent", says("Not now."))];
+    let relay = pair_with(|route| route.requires(["look"]).needs_approval());
+    let model = script(turns());
+    let session = Session::new(&relay, &model).at_each_step(when_asked(false)).say("hello");
+    let session = session.approve("conv/1/1/0").ends(RunEnd::Answered);
+    assert_eq!(session.trail(), ["booking_agent -> policy_agent: target_not_ready"]);
+
+    let guards = Guards::default().on_refusal(Guard::Ready, OnRefusal::Escalate);
+    let route = Route::new("booking_agent", "policy_agent").requires(["look"]);
+    let relay = Relay::builder().agent(agent("booking_agent")).agent(agent("policy_agent"));
+    let relay = relay.entry("booking_agent").route_with(route).guards(guards).build().unwrap();
+    let model = script([("booking_agent", hands_to("policy_agent")), ("policy_agent", says("Here."))]);
+    let session = Session::new(&relay, &model).at_each_step(when_asked(true));
+    let session = session.drive(look(relay.start("conv", "hello").unwrap(), false));
+    let session = session.reject("conv/1/1/0/escalation", "it is there again").ends(RunEnd::Answered);
+    assert_eq!(session.trail(), ["booking_agent -> policy_agent: taken 1"]);
 }

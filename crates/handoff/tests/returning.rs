@@ -3,8 +3,8 @@
 
 mod harness;
 
-use harness::{Session, agent, hands_to, says, script};
-use sommelier_handoff::{Closing, Relay, Route, RunEnd};
+use harness::{Down, Session, agent, hands_to, says, script};
+use sommelier_handoff::{Closing, EntryPolicy, HopEnd, Relay, Route, RunEnd};
 
 fn relay(returns: bool) -> Relay {
     let route = Route::new("a", "b");
@@ -65,4 +65,30 @@ fn a_receiver_may_hand_back_or_on() {
     let session = Session::new(&back, &model).say("hello").ends(RunEnd::Answered);
     assert_eq!(session.order(), "a b c a");
     assert_eq!(ends(&session), [Some(Closing::HandedOn), Some(Closing::Done)]);
+}
+
+/// S1-27: where each message of the user begins anew at the entry, work that had failed ends there: nobody has it any
+/// more, and nobody waits for it. It ends no earlier than it began.
+#[test]
+fn a_turn_that_begins_anew_leaves_no_orphan() {
+    let relay = Relay::builder()
+        .agent(agent("a"))
+        .agent(agent("b"))
+        .entry("a")
+        .entry_policy(EntryPolicy::Entry)
+        .route_with(Route::new("a", "b").returns())
+        .build()
+        .unwrap();
+    let model = script([("a", hands_to("b")), ("a", says("Alone, then."))]);
+    let down = Down { model: &model, agents: &["b"] };
+    let session = Session::with(&relay, &down).say("hello");
+    assert_eq!((ends(&session), session.run().trail().open().count()), (vec![None], 1));
+    let session = session.say("Well?").ends(RunEnd::Answered);
+    let begun = session.run().trail().taken().next().unwrap().at;
+    let ends: Vec<_> = session.run().trail().taken().map(|hop| hop.end).collect();
+    assert_eq!(ends, [Some(HopEnd { how: Closing::Failed, at: begun })]);
+    assert_eq!(
+        session.results("a", 0),
+        [r#"tu_1_0!{"error":"not_run","detail":"the user has spoken, and the turn has begun anew"}"#]
+    );
 }

@@ -4,7 +4,7 @@
 //! and what crossed cannot be proven without a key: somebody who can write the saved text can write another
 //! conversation, as long as all of it agrees.
 
-use sommelier_protocol::{Message, ToolUse};
+use sommelier_protocol::{Message, ToolName, ToolUse};
 use sommelier_runtime::turn::{MOST_COUNTED, Reserved, ToolCalls, Used};
 use sommelier_runtime::{AgentName, Definition};
 use std::collections::BTreeSet;
@@ -17,11 +17,13 @@ use crate::arbiter;
 use crate::budget::{Clock, Purse, Shared};
 use crate::completion;
 use crate::delegate::Deputy;
+#[cfg(test)]
+use crate::planted::{self, Bug};
 use crate::run::Awaiting;
 use crate::{
     ASK_HUMAN, Asks, COMPLETE_HANDOFF, Closing, Completion, Compliance, Cost, Decision, DelegateResult,
     EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Link, LinkOutcome, Measure, Question, READ_ARTIFACT,
-    Relay, Run, RunEnd, work,
+    Refusal, Relay, Run, RunEnd, work,
 };
 
 /// What is wrong where a person's answer has no question of its own.
@@ -222,7 +224,13 @@ impl AskHuman {
                     return true;
                 }
                 let since = self.questions.first().map_or(0, |question| question.at);
-                let again = super::reserved(relay, self.run.clone(), inner.clone(), since);
+                let mut then = self.run.clone();
+                let off = self.run.off_when_ruled();
+                #[cfg(test)]
+                let off =
+                    planted::instead(Bug::QuestionJudgedByNow, off, || then.extra().switched_off.clone());
+                then.extra_mut().switched_off = off;
+                let again = super::reserved(relay, then, inner.clone(), since);
                 let Step::AskHuman(again) = again else { return false };
                 let is_asked = |question: &Question| {
                     again
@@ -412,51 +420,79 @@ impl Hop {
     }
 }
 
-/// Who has the turn, as the hops tell: the last one, and below it those that wait for theirs to come back. Empty when
-/// that cannot be told.
+/// Who may have the turn, as the hops tell: the last of a list, and below it those that wait for theirs to come back. Where
+/// a run ended and went on nobody waits any more, and no hop tells of that; so there is more than one such list. None when
+/// anybody may have it.
 #[derive(Default)]
 struct Holders<'a> {
-    turns: Vec<&'a AgentName>,
-    /// The user has spoken, and who heard it cannot be told.
-    is_anew: bool,
+    may_be: BTreeSet<Vec<&'a AgentName>>,
 }
 
 impl<'a> Holders<'a> {
-    /// The user has spoken, and the entry or the agent at work has heard it.
-    fn forget(&mut self) {
-        self.turns.clear();
-        self.is_anew = true;
+    /// The user has spoken, and the agent at work has heard it or, in a run that had ended, the entry.
+    fn or_entry(&mut self, entry: &'a AgentName) {
+        if !self.may_be.is_empty() {
+            self.may_be.insert(vec![entry]);
+        }
     }
 
     /// Whether this agent can have the turn: it got it, or those that got it after it have given it back.
     fn has(&mut self, agent: &'a AgentName) -> bool {
-        if self.turns.is_empty() {
-            self.turns.push(agent);
+        if self.may_be.is_empty() {
+            self.may_be.insert(vec![agent]);
         }
-        let place = self.turns.iter().rposition(|holder| *holder == agent);
-        self.turns.truncate(place.map_or(0, |place| place + 1));
-        place.is_some()
+        let mut may_be = BTreeSet::new();
+        for mut turns in std::mem::take(&mut self.may_be) {
+            if let Some(place) = turns.iter().rposition(|holder| *holder == agent) {
+                turns.truncate(place + 1);
+                may_be.insert(turns);
+                may_be.insert(vec![agent]);
+            }
+        }
+        self.may_be = may_be;
+        !self.may_be.is_empty()
     }
 
     /// A handoff was taken by whoever has the turn.
     fn take(&mut self, to: &'a AgentName, returns: bool) {
-        if !returns {
-            self.turns.pop();
-        }
-        match self.turns.iter().position(|holder| *holder == to) {
-            Some(place) => self.turns.truncate(place + 1),
-            None => self.turns.push(to),
-        }
+        let taken = |mut turns: Vec<&'a AgentName>| {
+            if !returns {
+                turns.pop();
+            }
+            match turns.iter().position(|holder| *holder == to) {
+                Some(place) => turns.truncate(place + 1),
+                None => turns.push(to),
+            }
+            turns
+        };
+        self.may_be = std::mem::take(&mut self.may_be).into_iter().map(taken).collect();
     }
 
-    /// Whether these are those that wait.
-    fn wait(&self, waiting: impl Iterator<Item = &'a AgentName>) -> bool {
-        let below = self.turns.len().saturating_sub(1);
-        self.is_anew || waiting.eq(self.turns[..below].iter().copied())
+    /// Whether these may be those that wait.
+    fn wait(&self, waiting: impl Iterator<Item = &'a AgentName> + Clone) -> bool {
+        let are = |turns: &Vec<&'a AgentName>| {
+            waiting.clone().eq(turns[..turns.len().saturating_sub(1)].iter().copied())
+        };
+        self.may_be.iter().any(are)
     }
 }
 
 impl Run {
+    /// The tools that were off when the handoffs of the newest reply were ruled on, as its refusals tell: while a person is
+    /// asked, tools may go off and on.
+    fn off_when_ruled(&self) -> BTreeSet<(AgentName, ToolName)> {
+        let reply = format!("{}/", self.reply_id());
+        let refusals = self.trail.hops().iter().rev().take_while(|hop| hop.id.starts_with(&reply));
+        let off = refusals.filter_map(|hop| match &hop.outcome {
+            HopOutcome::Refused { refusal } => match &**refusal {
+                Refusal::TargetNotReady { to, missing_tools } => Some((to, missing_tools)),
+                _ => None,
+            },
+            HopOutcome::Taken { .. } => None,
+        });
+        off.flat_map(|(to, tools)| tools.iter().map(|tool| (to.clone(), tool.clone()))).collect()
+    }
+
     /// What cannot be in a run that steps made.
     fn flaw(&self, relay: &Relay, place: Place<'_>) -> Option<String> {
         if let Some(unknown) = self.unknown_agent(relay) {
@@ -663,7 +699,7 @@ impl Run {
                 return Some("the hops are not in the order in which they were made");
             }
             if returns && of_message > message {
-                holders.forget();
+                holders.or_entry(relay.entry());
             }
             (message, reply) = (of_message, of_reply);
             if !holders.has(&hop.from) {
@@ -680,7 +716,7 @@ impl Run {
             }
         }
         if returns && self.messages > message {
-            holders.forget();
+            holders.or_entry(relay.entry());
         }
         if !holders.has(&self.active) {
             return Some("the agent that has the turn is not the one that got it");

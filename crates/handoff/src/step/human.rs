@@ -15,6 +15,8 @@ use sommelier_runtime::{ToolOutput, derived_id, tool};
 
 use super::{CallTools, Done, HandOff, Step, reserved, tell};
 use crate::arbiter::Taken;
+#[cfg(test)]
+use crate::planted::{self, Bug};
 use crate::question::{ASK_HUMAN, Answer, Asks, Decision, Question, Rejected, Wording};
 use crate::{DelegateRefusal, Millis, Refusal, Relay, Run, RunEnd, pseudo_tool};
 
@@ -59,6 +61,10 @@ impl AskHuman {
             let choices = question.asks.choices().iter().map(ToString::to_string).collect();
             return no_choice(choices, answer.as_str());
         }
+        #[cfg(test)]
+        if planted::is(Bug::NoChoiceTaken) {
+            return Ok(());
+        }
         match (&question.asks, answer) {
             (Asks::Words { choices, .. }, Answer::Say { text }) if text.trim().is_empty() => {
                 let choices = choices.iter().map(ToString::to_string).collect();
@@ -79,7 +85,13 @@ impl AskHuman {
             return Step::AskHuman(self);
         };
         let question = self.questions.remove(place);
+        #[cfg(test)]
+        if planted::is(Bug::AnsweredQuestionStaysOpen) {
+            self.questions.insert(place, question.clone());
+        }
         let takes_over = matches!(answer, Answer::TakeOver { .. });
+        #[cfg(test)]
+        let takes_over = planted::instead(Bug::TakenOverGoesOn, takes_over, || false);
         self.run.extra_mut().decisions.push(Decision { question, answer, at });
         if takes_over {
             let by = |run: &Run| RunEnd::TakenOver { by: run.taken_over_by() };
@@ -90,6 +102,10 @@ impl AskHuman {
         }
         if !self.questions.is_empty() {
             return Step::AskHuman(self);
+        }
+        #[cfg(test)]
+        if planted::is(Bug::WaitingBranchAsksAgain) && self.run.conversation().contains('/') {
+            return self.end(relay, |_| RunEnd::Answered, "", at).retry(relay).unwrap_or_else(Step::Done);
         }
         match self.held {
             Held::Tools(inner) => CallTools { run: self.run, inner }.or_resume(relay, at),
@@ -137,6 +153,8 @@ impl CallTools {
     /// What a call is answered with that a person has rejected.
     pub(super) fn rejected(&self, place: usize, call: &ToolUse) -> Option<ToolOutput> {
         match self.run.decision_at(place) {
+            #[cfg(test)]
+            _ if planted::is(Bug::RejectedToolRuns) => None,
             Some(Answer::Reject { reason }) => Some(tool::denied(call.name(), reason)),
             _ => None,
         }
@@ -149,6 +167,8 @@ pub(super) fn settled(run: &Run, place: usize, call: &ToolUse, most: usize) -> O
         return Some(DelegateRefusal::InvalidQuestion { errors }.told());
     }
     match run.decision_at(place) {
+        #[cfg(test)]
+        Some(_) if planted::is(Bug::AnswerNotTold) => Some(ToolOutput::ok("{}")),
         Some(Answer::Say { text }) => Some(ToolOutput::ok(serde_json::json!({ "answer": text }).to_string())),
         _ => None,
     }
@@ -215,6 +235,18 @@ pub(super) fn needs_approval(relay: &Relay, run: &Run, taken: &Taken) -> bool {
     let is_approved = run.decisions().iter().any(|Decision { question, answer, .. }| {
         question.id == taken.hop.id && *answer == Answer::Approve && is_this(&question.asks)
     });
+    #[cfg(test)]
+    let is_approved =
+        planted::instead(Bug::RejectedHandoffTaken, is_approved, || run.decision(&taken.hop.id).is_some());
+    #[cfg(test)]
+    let is_approved = planted::instead(Bug::ApprovalNotAsked, is_approved, || true);
+    #[cfg(test)]
+    let is_approved = planted::instead(Bug::ApprovalOfAnother, is_approved, || {
+        let is_approval = |decision: &Decision| {
+            decision.answer == Answer::Approve && decision.question.asks.as_str() == "handoff"
+        };
+        run.decisions().iter().any(is_approval)
+    });
     relay.way(&run.active, &taken.to).is_some_and(|way| way.route.needs_approval) && !is_approved
 }
 
@@ -228,6 +260,10 @@ pub(super) fn escalate(
     (hop, refusal): (&str, Refusal),
     at: Millis,
 ) -> Step {
+    #[cfg(test)]
+    if planted::is(Bug::EscalationNotAsked) {
+        return tell(relay, run, inner, outputs, at);
+    }
     let id: Box<str> = format!("{hop}/escalation").into();
     if let Some(answer) = run.decision(&id) {
         let place = inner.calls().position(|(place, _)| run.call_id(place) == hop);
@@ -275,6 +311,10 @@ impl Step {
         });
         let Some(asking) = asking else {
             let rejected = self.not_open(id);
+            #[cfg(test)]
+            if planted::is(Bug::SecondAnswerTaken) && matches!(rejected, Rejected::Decided { .. }) {
+                return Ok(self);
+            }
             return Err((Box::new(self), rejected));
         };
         if let Err(rejected) = asking.check(id, &answer) {

@@ -14,6 +14,8 @@ use sommelier_runtime::{AgentName, ToolOutput, Turn};
 use super::ending::end_work;
 use super::{Step, advance, end_of, lost, unanswered};
 use crate::link::ITEMS_OPEN;
+#[cfg(test)]
+use crate::planted::{self, Bug};
 use crate::refusal::quoted;
 use crate::run::Awaiting;
 use crate::{Closing, DelegateResult, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
@@ -35,6 +37,8 @@ pub(super) fn give_back(relay: &Relay, mut run: Box<Run>, turn: Turn, at: Millis
         // They are the sender's own, so it is told which.
         result.reason = Some(format!("{ITEMS_OPEN}: {}", quoted(&left)).into());
     }
+    #[cfg(test)]
+    let active = planted::instead(Bug::ReturnLeftOpen, active, || relay.entry().clone());
     run.set_down(turn);
     end_work(relay, &mut run, &active, result.status.closing(), at);
     resume(relay, run, result.output(), at)
@@ -70,6 +74,10 @@ struct HandedBack<'a> {
 
 /// The one that waits for the answer to come next goes on, with this as the result of its handoff.
 fn resume(relay: &Relay, mut run: Box<Run>, output: ToolOutput, at: Millis) -> Step {
+    #[cfg(test)]
+    if planted::is(Bug::ReturnToTheFirst) {
+        run.extra_mut().awaiting.reverse();
+    }
     let Some(Awaiting { agent, inner, mut outputs, place }) = run.extra_mut().awaiting.pop() else {
         return lost(run);
     };
