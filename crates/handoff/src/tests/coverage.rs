@@ -5,14 +5,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{DelegateRefusal, DelegateStatus, Guard, RunEnd};
+use crate::{Answer, DelegateRefusal, DelegateStatus, Guard, RunEnd};
 
 /// How often each thing was reached.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coverage(RefCell<BTreeMap<String, u32>>);
 
 /// What else a search must reach, beside every refusal, stop reason and end.
-pub(super) const SIGHTS: [&str; 23] = [
+pub(super) const SIGHTS: [&str; 50] = [
     "handed back (A→B→A)",
     "round a cycle of three",
     "activated again",
@@ -36,6 +36,33 @@ pub(super) const SIGHTS: [&str; 23] = [
     "called off and tried again",
     "one branch called off",
     "the same tree in another order",
+    "tool rejected",
+    "tool off while a person is asked",
+    "question to a person refused",
+    "one of several questions answered",
+    "escalated and told",
+    "questions open in two branches",
+    "answer to no question",
+    "answer that is no choice",
+    "answer given twice",
+    "answer to a question that was called off",
+    "words read in mid-run",
+    "words while a person is asked",
+    "words while branches are open",
+    "words while a handoff is out",
+    "went on with unread words",
+    "words left over read first",
+    "turn came back",
+    "turn came back with items open",
+    "turn handed back to one that waits",
+    "constraint carried on",
+    "own guard passed",
+    "called off while a tool ran that cannot be undone",
+    "called off while a person is asked",
+    "effects of a branch told",
+    "a person asked in a branch",
+    "failed while somebody waits",
+    "went on after a failure while somebody waits",
 ];
 
 impl Coverage {
@@ -64,14 +91,19 @@ impl Coverage {
         self.count(format!("end {}", end_word(end)));
     }
 
+    /// A person has answered a question of this kind.
+    pub(super) fn decided(&self, kind: &'static str, answer: &Answer) {
+        self.count(format!("{kind}: {}", answer.as_str()));
+    }
+
     pub(super) fn of(&self, sight: &str) -> u32 {
         self.0.borrow().get(sight).copied().unwrap_or(0)
     }
 
     /// All that can be reached and was not.
     pub(super) fn missing(&self) -> Vec<String> {
-        let asked = |guard: &Guard| !matches!(guard, Guard::Own | Guard::Approval);
-        let refusals = Guard::ALL.into_iter().filter(asked).map(refusal);
+        let refusals = Guard::ALL.into_iter().map(refusal);
+        let decisions = DECISIONS.map(|(kind, answer)| format!("{kind}: {answer}"));
         let stops = STOPS.iter().map(|word| format!("stop reason {word}"));
         let ends = ENDS.iter().map(|word| format!("end {word}"));
         let questions = QUESTIONS.iter().map(|word| format!("question refused: {word}"));
@@ -82,6 +114,7 @@ impl Coverage {
             .chain(ends)
             .chain(questions)
             .chain(findings)
+            .chain(decisions)
             .chain(SIGHTS.map(str::to_owned));
         all.filter(|sight| self.of(sight) == 0).collect()
     }
@@ -105,6 +138,17 @@ fn refusal(guard: Guard) -> String {
 fn finding(status: DelegateStatus) -> String {
     format!("finding {}", status.as_str())
 }
+
+/// What can be asked, and what answered.
+const DECISIONS: [(&str, &str); 7] = [
+    ("tool", "approve"),
+    ("tool", "reject"),
+    ("handoff", "approve"),
+    ("handoff", "reject"),
+    ("words", "say"),
+    ("escalation", "reject"),
+    ("escalation", "take_over"),
+];
 
 const QUESTIONS: [&str; 4] = ["invalid_question", "not_yet", "budget_spent", "tool_switched_off"];
 
@@ -147,7 +191,7 @@ fn stop_word(stop: &StopReason) -> &'static str {
     }]
 }
 
-const ENDS: [&str; 12] = [
+const ENDS: [&str; 13] = [
     "Answered",
     "Unresolved",
     "ModelRefused",
@@ -160,6 +204,7 @@ const ENDS: [&str; 12] = [
     "Failed",
     "UnknownStop",
     "Cancelled",
+    "TakenOver",
 ];
 
 /// A new variant does not compile until it has its place in [`ENDS`].
@@ -177,7 +222,7 @@ fn end_word(end: &RunEnd) -> &'static str {
         RunEnd::Failed { .. } => 9,
         RunEnd::UnknownStop { .. } => 10,
         RunEnd::Cancelled { .. } => 11,
-        RunEnd::TakenOver { .. } => unreachable!("no scenario asks a person"),
+        RunEnd::TakenOver { .. } => 12,
         RunEnd::ContractBroken { .. } => unreachable!("no delegate of a scenario has a contract"),
     }]
 }

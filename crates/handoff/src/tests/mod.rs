@@ -4,20 +4,26 @@
 //! who there is in it: agents, routes, delegates. The [`driver`] plays it; any of the open steps of the tree may go on,
 //! and in the end another order must have come to the same tree.
 //!
-//! A [`player`] holds each step of one run to the properties, and what holds from one step to the next is in [`passage`]
-//! and, of branches, in [`branches`]; its [`ledger`] counts for itself what the run counts. The [`tree`] has a player
-//! for each run that is open, and sees that they share nothing. [`property`] holds the tests: a random search, the proof
-//! that it reaches everything, and the planted bugs that it must find.
+//! A [`reference`] says the rules of one run once more, plainly and without the code under test; [`ruling`] has those for
+//! the handoffs and questions of a reply, [`turn`] and [`user`] those for the turn and for who speaks, [`seat`] is an agent
+//! in it, and [`ledger`] what both must say alike. A [`player`]
+//! holds a run to its reference after each input. The [`tree`] has a player for each run that is open, and sees that they
+//! share nothing. [`property`] holds the tests: a random search, the proof that it reaches everything, and the planted bugs
+//! that it must find.
 
-mod branches;
 mod coverage;
 mod driver;
 mod ledger;
-mod passage;
+mod person;
 mod player;
 mod property;
+mod reference;
+mod ruling;
 mod scenario;
+mod seat;
 mod strategies;
 mod team;
 mod told;
 mod tree;
+mod turn;
+mod user;

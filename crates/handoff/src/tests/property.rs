@@ -6,7 +6,9 @@
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use super::coverage::Coverage;
 use super::driver::{orders_agree, play};
@@ -16,6 +18,8 @@ use crate::planted::{self, Bug};
 
 /// The scenarios of a search that nobody sets otherwise.
 const CASES: u32 = 100;
+/// Those that are enough to have seen everything.
+const ENOUGH: u32 = 250;
 /// The seed where the same scenarios are wanted in each run.
 const SEED: u64 = 7;
 
@@ -49,6 +53,22 @@ fn fixed(cases: u32) -> Config {
     Config { rng_seed: RngSeed::Fixed(SEED), max_shrink_iters: 0, ..Config::with_cases(cases) }
 }
 
+/// Searches on each thread that the machine has, each with its share of the cases and a seed of its own.
+fn search_wide(config: &Config, seed: u64) -> Vec<(u64, Search)> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(config.cases.max(1) as usize);
+    let threads = u32::try_from(threads).unwrap();
+    let share = |n: u32| config.cases / threads + u32::from(n < config.cases % threads);
+    let seeds = (0..threads).map(|n| (n, seed.wrapping_add(n.into())));
+    thread::scope(|scope| {
+        let searches = seeds.map(|(n, seed)| {
+            let config = Config { cases: share(n), rng_seed: RngSeed::Fixed(seed), ..config.clone() };
+            (seed, scope.spawn(move || search(config)))
+        });
+        let searches: Vec<_> = searches.collect();
+        searches.into_iter().map(|(seed, search)| (seed, search.join().unwrap())).collect()
+    })
+}
+
 #[test]
 fn a_relay_keeps_its_word_whatever_its_models_write() {
     let config = match std::env::var_os("PROPTEST_CASES") {
@@ -59,16 +79,17 @@ fn a_relay_keeps_its_word_whatever_its_models_write() {
         RngSeed::Fixed(seed) => seed,
         RngSeed::Random => RandomState::new().build_hasher().finish(),
     };
-    let search = search(Config { rng_seed: RngSeed::Fixed(seed), ..config });
-    println!("seed {seed}: {} scenarios reached\n{}", search.played, search.coverage);
-    if let Some(failure) = search.failure {
-        panic!("PROPTEST_RNG_SEED={seed} brings it back: {failure}\n{failure:#?}");
+    for (seed, search) in search_wide(&config, seed) {
+        println!("seed {seed}: {} scenarios reached\n{}", search.played, search.coverage);
+        if let Some(failure) = search.failure {
+            panic!("PROPTEST_RNG_SEED={seed} brings it back: {failure}\n{failure:#?}");
+        }
     }
 }
 
 #[test]
 fn the_search_reaches_every_refusal_stop_reason_and_end() {
-    let search = search(fixed(CASES));
+    let search = search(fixed(ENOUGH));
     assert!(search.failure.is_none(), "{:#?}", search.failure);
     assert_eq!(search.coverage.missing(), [""; 0], "never reached\n{}", search.coverage);
 }
@@ -98,7 +119,7 @@ fn an_order_of_branches_that_matters_is_seen() {
 #[test]
 fn each_planted_bug_is_found_and_without_one_nothing_is() {
     let needed = Bug::ALL.map(|bug| {
-        let search = planted::with(Some(bug), || search(fixed(2 * CASES)));
+        let search = planted::with(Some(bug), || search(fixed(ENOUGH)));
         println!("{bug:?} is found by scenario {}", search.played);
         assert!(search.failure.is_some(), "{bug:?} is planted and not found");
         search.played

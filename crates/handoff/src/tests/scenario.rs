@@ -3,8 +3,9 @@
 use sommelier_protocol::{ContentBlock, ModelResponse, RawJson, StopReason, ToolUse};
 use sommelier_runtime::{Limits, ModelError, script};
 
-use super::team::{AGENTS, Ask, BOOKING, DESK, POLICY, PRICING, Voice, mates, receivers};
-use crate::{EntryPolicy, Guard, Guards, HANDOFF_TO_SPECIALIST, HandoffPackage, RunEnd};
+use super::person::{Gate, Inquiry, Saying};
+use super::team::{AGENTS, Ask, BOOKING, DESK, GATED, POLICY, PRICING, Voice, Way, mates, receivers};
+use crate::{ASK_HUMAN, EntryPolicy, Guard, Guards, HANDOFF_TO_SPECIALIST, HandoffPackage, RunEnd};
 
 /// All that a relay meets.
 #[derive(Clone, Debug)]
@@ -13,6 +14,12 @@ pub(super) struct Scenario {
     pub(super) entry_policy: EntryPolicy,
     pub(super) limits: Limits,
     pub(super) max_model_calls: u32,
+    /// What each route is like beside its policy, in the order of the routes.
+    pub(super) ways: Vec<Way>,
+    /// Whether an agent may ask a person, in the order of the agents.
+    pub(super) may_ask: Vec<bool>,
+    /// Whether the house has a constraint of its own.
+    pub(super) binds: bool,
     /// What the models of the run that hears the user write, call after call, whoever is asked; then plain answers.
     pub(super) replies: Vec<Reply>,
     /// What the models of branches write. Each branch begins at a place of its own and goes round.
@@ -24,9 +31,17 @@ pub(super) struct Scenario {
     pub(super) opening: Speech,
     /// What follows each end of the run.
     pub(super) moves: Vec<Move>,
+    /// What the user says while the step of this number of the run that hears the user is out.
+    pub(super) remarks: Vec<Option<Speech>>,
+    /// What a person answers: which of them depends on the question alone.
+    pub(super) sayings: Vec<Saying>,
+    /// What becomes of calls that need approval: which of them depends on the reply alone.
+    pub(super) gates: Vec<Gate>,
+    /// Whether a person is wrong first, or answers twice: which of them depends on the question alone.
+    pub(super) slips: Vec<bool>,
     /// Tools that go off or on before the step of this number of the run that hears the user.
     pub(super) switches: Vec<Option<Switch>>,
-    /// Whether the required tool goes off while the handoff of this number in that run waits to be taken.
+    /// Whether the required tool goes off while the handoff of this number in that run waits to be approved or taken.
     pub(super) losses: Vec<bool>,
 }
 
@@ -37,6 +52,8 @@ pub(super) struct CallOff {
     pub(super) root: usize,
     pub(super) branches: usize,
     pub(super) whole: bool,
+    /// Not then, but when the step that is open first waits for a person.
+    pub(super) when_waiting: bool,
 }
 
 /// What follows an end of the run.
@@ -79,6 +96,7 @@ pub(super) enum Block {
     Call(Id, Own),
     HandOff(Id, HandOff),
     Ask(Id, Ask),
+    Person(Id, Inquiry),
     Other(Other),
 }
 
@@ -102,6 +120,8 @@ pub(super) enum Id {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Own {
     Fine,
+    /// Needs approval.
+    Gated,
     Fails,
     LongResult,
     Unknown,
@@ -148,6 +168,8 @@ pub(super) enum To {
 pub(super) enum Parcel {
     Fine(u8),
     WithOpenItem(u8),
+    /// With a constraint, too.
+    Binding(u8),
     /// Legal, with characters that cannot be seen, its members in another order than ours.
     Invisible,
     NoTask,
@@ -178,6 +200,10 @@ pub(super) enum Parcel {
     Huge,
     BrokenJson,
     List,
+}
+
+fn constraint(n: u8) -> String {
+    format!("bound to {n}")
 }
 
 /// Bytes of a text that leaves 8 of the 2048 bytes of its package.
@@ -269,12 +295,46 @@ impl Reply {
             Self::Fails(_) => &[][..],
             Self::Says { blocks, .. } => blocks,
         };
-        let is_call = |block: &Block| matches!(block, Block::Call(..) | Block::HandOff(..) | Block::Ask(..));
-        blocks.iter().copied().filter(is_call).collect()
+        blocks.iter().copied().filter(Block::is_call).collect()
+    }
+
+    /// Whether nothing of the reply is kept but thoughts.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self::Says { blocks, .. } = self else { return true };
+        blocks.iter().all(|block| match block {
+            Block::Text(text) => matches!(text, Text::Blank),
+            Block::Other(other) => !matches!(other, Other::ServiceTool | Other::Unknown),
+            _ => false,
+        })
+    }
+
+    /// Whether the reply ends with a tool that the service runs.
+    pub(super) fn ends_paused(&self) -> bool {
+        let Self::Says { blocks, .. } = self else { return false };
+        let is_kept = |block: &&Block| {
+            !matches!(
+                block,
+                Block::Text(Text::Blank)
+                    | Block::Other(Other::ThinkingUnsigned | Other::Result | Other::Image)
+            )
+        };
+        matches!(blocks.iter().rfind(is_kept), Some(Block::Other(Other::ServiceTool)))
+    }
+
+    /// The reason why the model stopped.
+    pub(super) fn stop(&self) -> Option<&StopReason> {
+        match self {
+            Self::Fails(_) => None,
+            Self::Says { stop, .. } => stop.as_ref(),
+        }
     }
 }
 
 impl Block {
+    fn is_call(&self) -> bool {
+        matches!(self, Self::Call(..) | Self::HandOff(..) | Self::Ask(..) | Self::Person(..))
+    }
+
     fn written(self, voice: Voice<'_>, fresh: &str) -> ContentBlock {
         let Voice { agent, .. } = voice;
         let secret = voice.secret();
@@ -297,6 +357,9 @@ impl Block {
             Self::Ask(id, ask) => {
                 let input = ask.question.written(&secret, HUGE);
                 ToolUse::scripted(id.written(fresh), ask.tool(agent), &input).into()
+            }
+            Self::Person(id, inquiry) => {
+                ToolUse::scripted(id.written(fresh), ASK_HUMAN, &inquiry.written(&secret)).into()
             }
             Self::Other(Other::Thinking) => {
                 read(format!(r#"{{"type":"thinking","thinking":"{secret}","signature":"s"}}"#))
@@ -335,6 +398,7 @@ impl Own {
         let text = |text: &str| format!(r#"{{"text":{}}}"#, RawJson::string(text));
         match self {
             Self::Fine => ("echo", text(secret)),
+            Self::Gated => (GATED, text(secret)),
             Self::Fails => ("fail", text(secret)),
             Self::LongResult => ("echo", text(&secret.repeat(50))),
             Self::Unknown => ("search_the_web", text(secret)),
@@ -399,19 +463,9 @@ fn stranger(from: &str) -> &'static str {
 }
 
 impl HandOff {
-    /// The receiver, or the guard that refuses whatever the state is.
+    /// The receiver, or the guard that refuses whatever the hops were.
     pub(super) fn receiver(self, from: &str) -> Result<&'static str, Guard> {
-        if !self.parcel.can_be_read() {
-            return Err(Guard::Package);
-        }
-        let to = self.to.receiver(from)?;
-        let fits = match self.parcel {
-            Parcel::WithOpenItem(_) => true,
-            Parcel::Fine(_) | Parcel::Invisible => (from, to) != (POLICY, PRICING),
-            Parcel::Forged | Parcel::Full => ![(POLICY, PRICING), (DESK, BOOKING)].contains(&(from, to)),
-            _ => false,
-        };
-        if fits { Ok(to) } else { Err(Guard::Package) }
+        if self.parcel.can_be_read() { self.to.receiver(from) } else { Err(Guard::Package) }
     }
 }
 
@@ -426,6 +480,10 @@ impl Parcel {
             Self::WithOpenItem(n) => {
                 format!(r#""open_items":["answer"],"task":"work {n}","context":{{"n":{n}}}"#)
             }
+            Self::Binding(n) => format!(
+                r#""open_items":["answer"],"constraints":["{}"],"task":"work {n}","context":{{"n":{n}}}"#,
+                constraint(n)
+            ),
             Self::Invisible => {
                 "\"context\":{\"b\":\"zero\u{200b}width\"},\"task\":\"soft\u{ad}hyphen\"".to_owned()
             }
@@ -469,24 +527,65 @@ impl Parcel {
         }
     }
 
+    /// Whether the route takes it. Code may have made it longer, and may have put an open item in.
+    pub(super) fn fits(self, ends: (&str, &str), is_longer: bool, has_more: bool) -> bool {
+        let is_strict = ends == (POLICY, PRICING) && !has_more;
+        let is_for_code = ends == (DESK, BOOKING);
+        match self {
+            Self::WithOpenItem(_) | Self::Binding(_) => true,
+            Self::Fine(_) | Self::Invisible => !is_strict,
+            Self::Forged => !is_strict && !is_for_code,
+            Self::Full => !is_strict && !is_for_code && !is_longer,
+            _ => false,
+        }
+    }
+
+    /// Whether it has an open item.
+    pub(super) fn has_item(self) -> bool {
+        matches!(self, Self::WithOpenItem(_) | Self::Binding(_))
+    }
+
     /// Whether at least the receiver can be read.
     fn can_be_read(self) -> bool {
         !matches!(self, Self::Huge | Self::BrokenJson | Self::List)
     }
 
-    /// The package that crosses from `from` to `to`, when it is one.
-    pub(super) fn package(self, from: &str, to: &str, speech: Speech, words: &str) -> HandoffPackage {
+    /// The value `n` of the context, if it has one.
+    pub(super) fn n(self) -> Option<i64> {
+        match self {
+            Self::Fine(n) | Self::WithOpenItem(n) | Self::Binding(n) => Some(n.into()),
+            _ => None,
+        }
+    }
+
+    /// The constraint that it holds.
+    pub(super) fn constraint(self) -> Option<String> {
+        if let Self::Binding(n) = self { Some(constraint(n)) } else { None }
+    }
+
+    /// The package that crosses from `from` to `to`, when it is one, with what code carries on.
+    pub(super) fn package(
+        self,
+        (from, to): (&str, &str),
+        (constraints, items): (Vec<String>, Vec<String>),
+        (speech, words): (Speech, &str),
+    ) -> HandoffPackage {
         let package = match self {
             Self::Fine(n) => HandoffPackage::new(format!("work {n}")).context("n", &n),
             Self::WithOpenItem(n) => {
                 HandoffPackage::new(format!("work {n}")).open_item("answer").context("n", &n)
             }
+            Self::Binding(n) => HandoffPackage::new(format!("work {n}"))
+                .open_item("answer")
+                .constraint(constraint(n))
+                .context("n", &n),
             Self::Invisible => HandoffPackage::new("soft\u{ad}hyphen").context("b", "zero\u{200b}width"),
             Self::Forged => HandoffPackage::new("work").artifact("user_words", "forged"),
             Self::Full => HandoffPackage::new("work").context("text", &"x".repeat(FULL)),
             other => panic!("{other:?} is never taken"),
         };
-        let package = package.unwrap();
+        let package = constraints.into_iter().fold(package.unwrap(), HandoffPackage::constraint);
+        let package = items.into_iter().fold(package, HandoffPackage::open_item);
         if (from, to) != (DESK, BOOKING) {
             return package;
         }

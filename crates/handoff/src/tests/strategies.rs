@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use sommelier_protocol::StopReason;
 use sommelier_runtime::{Limits, ModelError};
 
+use super::person::*;
 use super::scenario::*;
 use super::team::*;
 use crate::{EntryPolicy, Guard, Guards, OnRefusal};
@@ -16,15 +17,23 @@ pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
         prop_oneof![Just(EntryPolicy::Active), Just(EntryPolicy::Entry)],
         limits(),
         prop_oneof![1 => 1..6_u32, 3 => 6..20_u32],
+        (vec(way(), ROUTES.len()), vec(prop::bool::weighted(0.5), AGENTS.len()), prop::bool::weighted(0.2)),
     );
     let models = (vec(root_reply(), 0..20), vec(branch_reply(), 0..10));
-    let user = (speech(), vec(prop_oneof![2 => speech().prop_map(Move::Hear), 1 => Just(Move::Retry)], 0..6));
-    let tree = (vec(0..6_usize, 0..12), option::weighted(0.3, call_off()));
+    let moves = vec(prop_oneof![2 => speech().prop_map(Move::Hear), 1 => Just(Move::Retry)], 0..6);
+    let user = (speech(), moves, vec(option::weighted(0.08, speech()), 0..40));
+    let tree = (vec(0..6_usize, 0..12), option::weighted(0.35, call_off()));
     let tools = (vec(option::weighted(0.4, switch()), 0..40), vec(prop::bool::weighted(0.25), 0..12));
-    (setting, models, user, tree, tools).prop_map(|(setting, models, user, tree, tools)| {
-        let (guards, entry_policy, limits, max_model_calls) = setting;
+    let people = (
+        vec(prop::sample::select(&[Saying::Yes, Saying::Yes, Saying::No, Saying::TakeOver][..]), 0..6),
+        vec(prop::sample::select(&[Gate::Run, Gate::Deny, Gate::Ask, Gate::Ask, Gate::AskOne][..]), 0..6),
+        vec(prop::bool::weighted(0.3), 0..4),
+    );
+    (setting, models, user, tree, tools, people).prop_map(|(setting, models, user, tree, tools, people)| {
+        let (guards, entry_policy, limits, max_model_calls, (ways, may_ask, binds)) = setting;
         let (replies, branch_replies) = models;
-        let (opening, moves) = user;
+        let (opening, moves, remarks) = user;
+        let (sayings, gates, slips) = people;
         let (order, call_off) = tree;
         let (switches, losses) = tools;
         Scenario {
@@ -32,26 +41,48 @@ pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
             entry_policy,
             limits,
             max_model_calls,
+            ways,
+            may_ask,
+            binds,
             replies,
             branch_replies,
             order,
             call_off,
             opening,
             moves,
+            remarks,
+            sayings,
+            gates,
+            slips,
             switches,
             losses,
         }
     })
 }
 
+fn way() -> impl Strategy<Value = Way> {
+    let [returns, is_gated, is_guarded] = [0.25, 0.2, 0.3].map(prop::bool::weighted);
+    (returns, is_gated, is_guarded).prop_map(|(returns, is_gated, is_guarded)| Way {
+        returns,
+        is_gated,
+        is_guarded,
+    })
+}
+
 fn call_off() -> impl Strategy<Value = CallOff> {
     let branches = prop_oneof![1 => Just(0), 2 => 1..5_usize];
-    let whole = prop::bool::weighted(0.7);
-    (0..6_usize, branches, whole).prop_map(|(root, branches, whole)| CallOff { root, branches, whole })
+    let (whole, when_waiting) = (prop::bool::weighted(0.7), prop::bool::weighted(0.3));
+    (0..6_usize, branches, whole, when_waiting).prop_map(|(root, branches, whole, when_waiting)| CallOff {
+        root,
+        branches,
+        whole,
+        when_waiting,
+    })
 }
 
 fn guards() -> impl Strategy<Value = Guards> {
-    let then = prop_oneof![3 => Just(OnRefusal::Tell), 1 => Just(OnRefusal::Stop)];
+    let then =
+        prop_oneof![4 => Just(OnRefusal::Tell), 1 => Just(OnRefusal::Stop), 2 => Just(OnRefusal::Escalate)];
     let after = vec((prop::sample::select(&Guard::ALL[..]), then), 0..6);
     (
         prop_oneof![1 => 0..2_u32, 3 => 2..6_u32],
@@ -97,29 +128,28 @@ fn switch() -> impl Strategy<Value = Switch> {
     let other = ((agent, Just("echo")), prop::bool::weighted(0.25));
     let deputy = prop::sample::select(&DEPUTIES[..]).prop_map(|deputy| (deputy.asker, deputy.tool));
     let deputy = (deputy, prop::bool::weighted(0.25));
-    prop_oneof![3 => required, 3 => other, 2 => deputy].prop_map(|((agent, tool), is_on)| Switch {
-        agent,
-        tool,
-        is_on,
-    })
+    let gated = ((prop::sample::select(&AGENTS[..]), Just(GATED)), prop::bool::weighted(0.25));
+    prop_oneof![3 => required, 3 => other, 2 => deputy, 1 => gated]
+        .prop_map(|((agent, tool), is_on)| Switch { agent, tool, is_on })
 }
 
 /// A reply in the run that hears the user.
 fn root_reply() -> impl Strategy<Value = Reply> {
-    reply([12, 4, 10, 2])
+    reply([12, 4, 10, 4, 2])
 }
 
 /// A reply in a branch: words oftener, or few would ever find anything.
 fn branch_reply() -> impl Strategy<Value = Reply> {
-    reply([5, 8, 9, 9])
+    reply([5, 8, 7, 8, 9])
 }
 
-/// A reply: so often handoffs, tools, questions and words.
-fn reply([handing, running, asking, saying]: [u32; 4]) -> impl Strategy<Value = Reply> {
+/// A reply: so often handoffs, tools, questions to delegates and to people, and words.
+fn reply([handing, running, asking, waiting, saying]: [u32; 5]) -> impl Strategy<Value = Reply> {
     let handoffs = vec(prop_oneof![5 => handoff().boxed(), 1 => block().boxed()], 1..4);
     let asks = vec(prop_oneof![6 => ask().boxed(), 1 => handoff().boxed(), 1 => block().boxed()], 1..4);
     let asks = prop_oneof![3 => asks, 1 => two_asked()];
     let calls = vec((id(), own()).prop_map(|(id, own)| Block::Call(id, own)), 1..4);
+    let people = vec(prop_oneof![3 => person().boxed(), 2 => gated().boxed(), 1 => block().boxed()], 1..4);
     let says = |blocks: BoxedStrategy<Vec<Block>>, stop: BoxedStrategy<Option<StopReason>>| {
         (blocks, stop).prop_map(|(blocks, stop)| Reply::Says { blocks, stop })
     };
@@ -130,6 +160,7 @@ fn reply([handing, running, asking, saying]: [u32; 4]) -> impl Strategy<Value = 
         handing => says(handoffs.boxed(), sound()),
         asking => says(asks.boxed(), sound()),
         running => says(calls.boxed(), sound()),
+        waiting => says(people.boxed(), sound()),
         4 => says(vec(block(), 0..8).boxed(), option::weighted(0.95, stop()).boxed()),
         saying => says(vec(text(), 1..3).boxed(), sound()),
         1 => says(paused.boxed(), Just(Some(StopReason::PauseTurn)).boxed()),
@@ -152,8 +183,24 @@ fn block() -> impl Strategy<Value = Block> {
         3 => (id(), own()).prop_map(|(id, own)| Block::Call(id, own)),
         3 => handoff(),
         2 => ask(),
+        1 => person(),
+        1 => gated(),
         2 => prop::sample::select(&OTHERS[..]).prop_map(Block::Other),
     ]
+}
+
+fn person() -> impl Strategy<Value = Block> {
+    const ODD: [Inquiry; 3] = [Inquiry::Blank, Inquiry::OddMember, Inquiry::BrokenJson];
+    let inquiry = prop_oneof![
+        4 => (0..2_u8).prop_map(Inquiry::Free),
+        3 => Just(Inquiry::Choices),
+        1 => prop::sample::select(&ODD[..]),
+    ];
+    (id(), inquiry).prop_map(|(id, inquiry)| Block::Person(id, inquiry))
+}
+
+fn gated() -> impl Strategy<Value = Block> {
+    id().prop_map(|id| Block::Call(id, Own::Gated))
 }
 
 fn text() -> impl Strategy<Value = Block> {
@@ -209,9 +256,11 @@ fn handoff() -> impl Strategy<Value = Block> {
         1 => (0..2_usize).prop_map(To::Adorned),
         2 => lost,
     ];
+    let n = || prop_oneof![5 => 0..2_u8, 1 => 2..4_u8];
     let parcel = prop_oneof![
-        60 => (0..2_u8).prop_map(Parcel::Fine),
-        120 => (0..2_u8).prop_map(Parcel::WithOpenItem),
+        50 => n().prop_map(Parcel::Fine),
+        100 => n().prop_map(Parcel::WithOpenItem),
+        30 => n().prop_map(Parcel::Binding),
         20 => Just(Parcel::Invisible),
         40 => prop::sample::select(&ODD[..]),
         // Slow, so rare.

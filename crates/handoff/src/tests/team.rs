@@ -5,7 +5,7 @@ use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{Agent, Tool, tool_args};
 
 use super::scenario::Scenario;
-use crate::{Delegate, HandoffPackage, PackagePolicy, Relay, Route};
+use crate::{Delegate, HandoffPackage, PackagePolicy, Relay, Route, Verdict};
 
 pub(super) const DESK: &str = "front_desk";
 pub(super) const BOOKING: &str = "booking_agent";
@@ -32,8 +32,36 @@ pub(super) const ASKED: [&str; 4] = [STOCK, LEAD, HEAD, CLERK];
 /// The tool that the route to the policy agent requires.
 pub(super) const REQUIRED: &str = "search_docs";
 
+/// The tool of each agent that needs approval.
+pub(super) const GATED: &str = "pay";
+
+/// What stands in every package, where the house has a constraint.
+pub(super) const HOUSE: &str = "euros only";
+
+/// What a route is like beside its policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Way {
+    /// The turn comes back on it.
+    pub(super) returns: bool,
+    /// A person has to approve.
+    pub(super) is_gated: bool,
+    /// It has a guard of the house's own.
+    pub(super) is_guarded: bool,
+}
+
+/// The house's own guard, told the value `n` of the package and whether the newest handoff before was refused. An error
+/// is one that cannot judge.
+pub(super) fn house_rule(n: Option<i64>, was_refused: bool) -> Result<bool, ()> {
+    match n {
+        Some(2) => Ok(false),
+        Some(3) => Err(()),
+        Some(1) => Ok(!was_refused),
+        _ => Ok(true),
+    }
+}
+
 /// A way to and fro and a cycle of three; and a way to and fro in a team.
-const ROUTES: [(&str, &str); 7] = [
+pub(super) const ROUTES: [(&str, &str); 7] = [
     (DESK, BOOKING),
     (BOOKING, DESK),
     (BOOKING, POLICY),
@@ -134,6 +162,17 @@ tool_args! {
 }
 
 impl Scenario {
+    /// What the route is like beside its policy.
+    pub(super) fn way(&self, from: &str, to: &str) -> Way {
+        let place = ROUTES.iter().position(|ends| *ends == (from, to));
+        place.and_then(|place| self.ways.get(place)).copied().unwrap_or_default()
+    }
+
+    pub(super) fn may_ask_human(&self, agent: &str) -> bool {
+        let place = AGENTS.iter().position(|name| *name == agent);
+        place.and_then(|place| self.may_ask.get(place)).copied().unwrap_or_default()
+    }
+
     /// The relay that hears the user.
     pub(super) fn relay(&self) -> Relay {
         self.relay_of(DESK)
@@ -141,12 +180,6 @@ impl Scenario {
 
     fn relay_of(&self, entry: &'static str) -> Relay {
         let team = mates(entry);
-        let route = |(from, to): (&str, &str)| match (from, to) {
-            (DESK, BOOKING) => Route::new(from, to).with_user_words(),
-            (BOOKING, POLICY) => Route::new(from, to).requires([REQUIRED]),
-            (POLICY, PRICING) => Route::new(from, to).policy(PackagePolicy::strict()),
-            _ => Route::new(from, to),
-        };
         let builder = Relay::builder()
             .entry(entry)
             .entry_policy(self.entry_policy)
@@ -154,11 +187,38 @@ impl Scenario {
             .max_model_calls(self.max_model_calls);
         let builder = team.iter().fold(builder, |builder, name| builder.agent(self.agent(name)));
         let routes = ROUTES.into_iter().filter(|(from, _)| team.contains(from));
-        let builder = routes.fold(builder, |builder, ends| builder.route_with(route(ends)));
+        let builder = routes.fold(builder, |builder, (from, to)| builder.route_with(self.route(from, to)));
         let deputies = DEPUTIES.into_iter().filter(|deputy| team.contains(&deputy.asker));
         let builder =
             deputies.fold(builder, |builder, deputy| builder.delegate(deputy.asker, self.delegate(deputy)));
+        let askers = team.iter().filter(|name| self.may_ask_human(name));
+        let builder = askers.fold(builder, |builder, name| builder.may_ask_human(*name));
+        let builder = if self.binds { builder.constraint(HOUSE) } else { builder };
         builder.build().unwrap()
+    }
+
+    fn route(&self, from: &str, to: &str) -> Route {
+        let route = match (from, to) {
+            (DESK, BOOKING) => Route::new(from, to).with_user_words(),
+            (BOOKING, POLICY) => Route::new(from, to).requires([REQUIRED]),
+            (POLICY, PRICING) => Route::new(from, to).policy(PackagePolicy::strict()),
+            _ => Route::new(from, to),
+        };
+        let way = self.way(from, to);
+        let route = if way.returns { route.returns() } else { route };
+        let route = if way.is_gated { route.needs_approval() } else { route };
+        if !way.is_guarded {
+            return route;
+        }
+        route.guard("house_rule", |package, trail| {
+            let n = package.context_value("n").and_then(|n| n.as_i64());
+            let was_refused = trail.hops().last().is_some_and(|hop| !hop.outcome.is_taken());
+            match house_rule(n, was_refused) {
+                Ok(true) => Ok(Verdict::Allow),
+                Ok(false) => Ok(Verdict::Refuse { reason: "not in this house".to_owned() }),
+                Err(()) => Err("the rule book is lost".into()),
+            }
+        })
     }
 
     fn agent(&self, name: &str) -> Agent {
@@ -168,7 +228,9 @@ impl Scenario {
             let path = context.idempotency_key.rsplitn(4, '/').last().unwrap();
             Err::<(), _>(Failure::new("failed", Voice { agent: context.agent.as_str(), path }.secret()))
         };
-        let mut tools = vec![Tool::new("echo", "Says it back.", echo), Tool::new("fail", "Fails.", fail)];
+        let gated = Tool::new(GATED, "Pays.", echo).needs_approval();
+        let mut tools =
+            vec![Tool::new("echo", "Says it back.", echo), Tool::new("fail", "Fails.", fail), gated];
         if name == POLICY {
             tools.push(Tool::new(REQUIRED, "Searches.", echo));
         }
@@ -177,7 +239,7 @@ impl Scenario {
 
     fn delegate(&self, deputy: Deputy) -> Delegate {
         let Deputy { tool, entry, max_model_calls, after, .. } = deputy;
-        let is_alone = mates(entry).len() == 1 && deputies(entry).is_empty();
+        let is_alone = mates(entry).len() == 1 && deputies(entry).is_empty() && !self.may_ask_human(entry);
         let delegate = match is_alone {
             true => Delegate::new(tool, self.agent(entry)),
             false => Delegate::team(tool, self.relay_of(entry)),

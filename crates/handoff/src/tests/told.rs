@@ -1,44 +1,116 @@
 //! Conversations, looked at from outside.
 
-use serde_json::{Value, json};
 use sommelier_protocol::{Message, Role};
 use sommelier_runtime::{AgentName, Turn};
+use std::borrow::Cow;
 
-use crate::{DelegateResult, DelegateStatus, Done, Guard, Hop, Run, RunEnd, Step};
+use crate::{DelegateResult, DelegateStatus, Guard, Relay, RunEnd, Step};
 
-/// What a call of the last reply is told.
-#[derive(Clone, Debug)]
-pub(super) struct Told {
-    /// The place of the call among the calls of the reply.
-    pub(super) place: usize,
-    /// The id of the call as it is on record, when it is a question.
-    pub(super) call_id: Option<Box<str>>,
-    pub(super) words: Words,
-}
-
-#[derive(Clone, Debug)]
+/// What a call is answered with.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Words {
+    /// Whatever the turn says by itself.
+    Any,
     /// These, among others.
     Holding(String),
     /// These alone.
     Exactly(String),
 }
 
-/// Each handoff and question of the last reply got the answer that is its own.
-pub(super) fn assert_told(told: &[Told], messages: &[Message]) {
-    let results: Vec<_> = messages.last().unwrap().tool_results().collect();
-    for Told { place, call_id, words } in told {
-        let found = results[*place].words();
-        let is_its_own = call_id.as_deref().is_none_or(|id| id == results[*place].tool_use_id());
-        assert!(is_its_own, "{call_id:?} is on record, and the call at {place} has another id");
-        match words {
-            Words::Holding(words) => assert!(found.contains(words), "{words} is told at {place}: {found}"),
-            Words::Exactly(words) => assert_eq!(&found, words, "told at {place}"),
+impl Words {
+    /// An error of this code.
+    pub(super) fn error(code: &str) -> Self {
+        Self::Holding(format!(r#""error":"{code}""#))
+    }
+
+    /// A finding, where results have at most so many bytes.
+    pub(super) fn of(text: String, most: usize) -> Self {
+        if text.len() > most { Self::error("result_too_large") } else { Self::Exactly(text) }
+    }
+
+    fn fit(&self, found: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Holding(words) => found.contains(words),
+            Self::Exactly(words) => found == words,
         }
     }
 }
 
-/// Each call is answered exactly once, in order, in the next message; nothing else is.
+/// The conversations of one run after a step.
+#[derive(Clone, Copy)]
+pub(super) struct View<'v> {
+    pub(super) relay: &'v Relay,
+    pub(super) step: &'v Step,
+}
+
+impl<'v> View<'v> {
+    /// The conversation of an agent; none while calls of it are open and it has the turn.
+    pub(super) fn messages(&self, agent: &str) -> Option<&'v [Message]> {
+        let run = self.step.run();
+        if let Some(turn) = run.idle(agent) {
+            return Some(turn.messages());
+        }
+        if let Some(waits) = run.extra().awaiting.iter().find(|waits| waits.agent.as_str() == agent) {
+            return Some(waits.inner.messages());
+        }
+        match self.step {
+            Step::HandOff(handoff) if run.active().as_str() == agent => Some(handoff.messages()),
+            Step::CallModel(call) if run.active().as_str() == agent => {
+                match call.request(self.relay).messages {
+                    Cow::Borrowed(messages) => Some(messages),
+                    Cow::Owned(_) => panic!("a request borrows its messages"),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn known(&self, agent: &str) -> &'v [Message] {
+        self.messages(agent).unwrap_or_else(|| panic!("{agent} is at work: {:?}", self.step))
+    }
+
+    /// The words of an agent's newest reply.
+    pub(super) fn said(&self, agent: &str) -> String {
+        self.replies(agent).next().unwrap_or_default()
+    }
+
+    /// The newest words of an agent that are not blank.
+    pub(super) fn last_words(&self, agent: &str) -> Option<String> {
+        self.replies(agent).find(|words| !words.trim().is_empty())
+    }
+
+    fn replies(&self, agent: &str) -> impl Iterator<Item = String> {
+        let replies = self.known(agent).iter().rev().filter(|message| message.role == Role::Assistant);
+        replies.map(|reply| reply.texts().collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The newest calls of an agent that have results: name, arguments and result of each.
+    pub(super) fn newest(&self, agent: &str) -> Vec<[String; 3]> {
+        let messages = self.known(agent);
+        let place = messages.iter().rposition(|message| message.tool_results().next().is_some()).unwrap();
+        let results = messages[place].tool_results().map(|result| result.words().to_string());
+        let calls = messages[place - 1].tool_uses().zip(results);
+        calls.map(|(call, result)| [call.name().to_owned(), call.input().get().to_owned(), result]).collect()
+    }
+}
+
+/// What was heard in words, and what calls were answered with, is all that stands in a conversation beside its replies.
+pub(super) fn assert_heard(agent: &str, messages: &[Message], heard: &[String], told: &[Words]) {
+    let of_user = || messages.iter().filter(|message| message.role == Role::User);
+    assert!(
+        of_user().flat_map(Message::texts).eq(heard),
+        "what {agent} has heard: {heard:#?}\n{messages:#?}"
+    );
+    let results: Vec<_> = of_user().flat_map(Message::tool_results).map(|result| result.words()).collect();
+    assert_eq!(results.len(), told.len(), "each call of {agent} is answered once");
+    for (words, result) in told.iter().zip(&results) {
+        assert!(words.fit(result), "{agent} is told {words:?}: {result}");
+    }
+}
+
+/// Each call is answered exactly once, in order, in the next message; nothing else is. The calls of the last message may
+/// be open.
 pub(super) fn assert_calls_are_answered(messages: &[Message]) {
     let asked = messages.iter().map(|message| message.tool_uses().map(|call| call.id()).collect::<Vec<_>>());
     let answered = messages
@@ -50,46 +122,46 @@ pub(super) fn assert_calls_are_answered(messages: &[Message]) {
 }
 
 /// A word of what the sender is told of its handoff.
-pub(super) fn told_of(refused_by: Option<Guard>) -> &'static str {
-    match refused_by {
-        None => r#""handed_over""#,
-        Some(Guard::Known) => r#""unknown_specialist""#,
-        Some(Guard::Myself) => r#""self_handoff""#,
-        Some(Guard::Route) => r#""no_route""#,
-        Some(Guard::Package) => r#""invalid_package""#,
-        Some(Guard::Ready) => r#""target_not_ready""#,
-        Some(Guard::Cap) => r#""handoff_limit_exceeded""#,
-        Some(Guard::Pair) => r#""repeated_pair""#,
-        Some(Guard::Own | Guard::Approval) => unreachable!("no route of a scenario has one"),
-        Some(Guard::OnePerTurn) => r#""one_handoff_per_turn""#,
-        Some(Guard::Duplicate) => r#""duplicate_handoff""#,
-    }
+pub(super) fn told_of(refused_by: Option<Guard>, n: Option<i64>) -> Words {
+    Words::error(match refused_by {
+        None => return Words::Holding(r#""handed_over""#.to_owned()),
+        Some(Guard::Known) => "unknown_specialist",
+        Some(Guard::Myself) => "self_handoff",
+        Some(Guard::Route) => "no_route",
+        Some(Guard::Package) => "invalid_package",
+        Some(Guard::Ready) => "target_not_ready",
+        Some(Guard::Cap) => "handoff_limit_exceeded",
+        Some(Guard::Pair) => "repeated_pair",
+        Some(Guard::Own) if n == Some(3) => "guard_failed",
+        Some(Guard::Own) => "guard_refused",
+        Some(Guard::Approval) => "not_approved",
+        Some(Guard::OnePerTurn) => "one_handoff_per_turn",
+        Some(Guard::Duplicate) => "duplicate_handoff",
+    })
 }
 
-/// What the agent that asked must be told of a branch that ended like this and used so many model calls.
-pub(super) fn result_of(done: &Done, steps_used: u32) -> DelegateResult {
-    let said = done.turn().unwrap().messages().iter().rev().filter(|message| message.role == Role::Assistant);
-    let mut said = said.map(|reply| reply.texts().collect::<Vec<_>>().join("\n"));
-    let mut newest = || said.find(|words| !words.trim().is_empty());
-    // No model of a scenario says what became of its open items, so an answer leaves all of them open.
-    let to_active = |hop: &&Hop| hop.outcome.is_taken() && *hop.to == *done.run().active().as_str();
-    let hop = done.run().trail().hops().iter().rfind(to_active);
-    let open = hop.and_then(|hop| hop.package.as_ref()).map_or(0, |package| package.open_items().len());
-    let (status, finding) = match done.end() {
-        RunEnd::Answered if open > 0 => (DelegateStatus::Partial, newest()),
-        RunEnd::Answered => (DelegateStatus::Done, newest()),
+/// What whoever waits is told of work that ended like this with so many items open.
+pub(super) fn result_of(
+    end: &RunEnd,
+    last_words: Option<String>,
+    steps_used: u32,
+    (open, effects): (usize, Vec<String>),
+) -> DelegateResult {
+    let (status, finding) = match end {
+        RunEnd::Answered if open > 0 => (DelegateStatus::Partial, last_words),
+        RunEnd::Answered => (DelegateStatus::Done, last_words),
         RunEnd::Unresolved
         | RunEnd::TurnLimit { .. }
         | RunEnd::BudgetSpent { .. }
         | RunEnd::HopLimit { .. }
         | RunEnd::Truncated { .. }
-        | RunEnd::Cancelled { .. } => match newest() {
+        | RunEnd::Cancelled { .. } => match last_words {
             Some(words) => (DelegateStatus::Partial, Some(words.trim().to_owned())),
             None => (DelegateStatus::Failed, None),
         },
         _ => (DelegateStatus::Failed, None),
     };
-    let told = match done.end() {
+    let told = match end {
         RunEnd::Answered => format!("items_open: {open}"),
         end => end.told(),
     };
@@ -99,47 +171,18 @@ pub(super) fn result_of(done: &Done, steps_used: u32) -> DelegateResult {
         finding: finding.map(Into::into),
         reason,
         steps_used,
-        effects: Vec::new(),
+        effects: effects.into_iter().map(Into::into).collect(),
         action_needed: None,
         evidence: Vec::new(),
     }
 }
 
-/// The messages of a turn after it has heard `words`: the one message, or the earlier ones with the words
-/// after what the user side said last.
-pub(super) fn heard(earlier: Option<&Turn>, words: &str) -> Value {
-    let mut messages = serde_json::to_value(earlier.map_or(&[][..], Turn::messages)).unwrap();
-    let list = messages.as_array_mut().unwrap();
-    match list.last_mut().filter(|last| last["role"] == "user") {
-        Some(last) => {
-            if last["content"].is_string() {
-                last["content"] = json!([{"type": "text", "text": last["content"]}]);
-            }
-            last["content"].as_array_mut().unwrap().push(json!({"type": "text", "text": words}));
-        }
-        None => list.push(json!({"role": "user", "content": words})),
+/// The turns of agents that are at rest before and after, and that nothing was said to, are as they were.
+pub(super) fn assert_untouched<'a>(before: &Step, after: &Step, agents: impl Iterator<Item = &'a str>) {
+    for agent in agents {
+        let turns: [Option<&Turn>; 2] = [before, after].map(|step| step.run().idle(agent));
+        assert_eq!(turns[0], turns[1], "nothing was said to {agent}");
     }
-    messages
-}
-
-/// Nothing of the run has changed but the trail, the delegations, the counts of calls, and, when it ended, that the
-/// turn of the agent was set down.
-pub(super) fn assert_only_set_down(before: &Run, after: &Step) {
-    let found = after.run();
-    let mut expected = Run {
-        trail: found.trail.clone(),
-        model_calls: found.model_calls,
-        tool_calls: found.tool_calls,
-        left: found.left,
-        ..before.clone()
-    };
-    expected.extra_mut().links = found.links().to_vec();
-    let mut found = found.clone();
-    found.extra_mut();
-    if let Step::Done(_) = after {
-        expected.set_down(found.idle(before.active().as_str()).unwrap().clone());
-    }
-    assert_eq!(found, expected, "nothing else has changed");
 }
 
 pub(super) fn bytes(value: &(impl serde::Serialize + ?Sized)) -> usize {
