@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::nearest::nearest;
-use crate::{ask, ci, example, help, lesson, tidy};
+use crate::{ask, ci, example, help, lesson, soak, tidy};
 
 /// A command of `cargo xtask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,13 +14,14 @@ pub(crate) enum Command {
     Example,
     Ask,
     Ci,
+    Soak,
     Tidy,
     Help,
 }
 
 impl Command {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Lesson, Self::Example, Self::Ask, Self::Ci, Self::Tidy, Self::Help];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Lesson, Self::Example, Self::Ask, Self::Ci, Self::Soak, Self::Tidy, Self::Help];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -28,6 +29,7 @@ impl Command {
             Self::Example => "example",
             Self::Ask => "ask",
             Self::Ci => "ci",
+            Self::Soak => "soak",
             Self::Tidy => "tidy",
             Self::Help => "help",
         }
@@ -49,6 +51,10 @@ impl Command {
                 "put a request of your own to the agents; status 3 when it waits for an answer",
             ),
             Self::Ci => ("ci", "all checks: format, lints, every test, docs, lessons, examples, tidy"),
+            Self::Soak => (
+                "soak [RUNS] [SEED]",
+                "the property test of the handoff, 100000 runs of it unless you say how many; minutes",
+            ),
             Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),
             Self::Help => ("help", "this list"),
         }
@@ -72,6 +78,7 @@ impl Command {
             Self::Example => example::run(args),
             Self::Ask => ask::run(args),
             Self::Ci => self.alone(&args).and_then(|()| ci::run()),
+            Self::Soak => soak::run(args),
             Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),
             Self::Help => help::run(),
         }

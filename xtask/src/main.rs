@@ -13,6 +13,7 @@ mod launch;
 mod lesson;
 mod nearest;
 mod root;
+mod soak;
 mod tidy;
 
 use std::io::{self, Write};
