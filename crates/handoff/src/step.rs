@@ -35,18 +35,19 @@ use sommelier_runtime::{AgentName, Definition, ModelError, ToolOutput, Turn, Tur
 
 use crate::arbiter::{self, Ruling, Taken};
 use crate::budget::Shared;
-use crate::contract::Stated;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{
-    Budget, COMPLETE_HANDOFF, Closing, DelegateStatus, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome,
-    Measure, Millis, OnRefusal, READ_ARTIFACT, Refusal, Relay, Run, RunEnd,
+    COMPLETE_HANDOFF, Closing, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Measure, Millis,
+    OnRefusal, READ_ARTIFACT, Refusal, Relay, Run, RunEnd,
 };
 
 mod completing;
 mod delegation;
+mod done;
 mod ending;
 mod flaw;
+mod halting;
 mod human;
 mod opening;
 mod reading;
@@ -54,8 +55,10 @@ mod returning;
 mod shares;
 
 use ending::{end_of, end_work, ended, may_be_mended};
+use halting::{Halt, TIME_OVER};
 
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
+pub use done::Done;
 pub use human::AskHuman;
 
 /// What is to be done next. The list is complete on purpose: a driver handles each.
@@ -125,86 +128,6 @@ impl Step {
         }
     }
 
-    /// Calls the run off, where it stands: nothing more is done in it, and everything that was is kept. Each open call
-    /// is answered, so the conversation stays legal and may go on. A run that has ended is left as it is.
-    pub fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> Done {
-        self.halt(relay, Halt::CalledOff { reason }, at)
-    }
-
-    /// Tells the run, and its branches, what time it is. Where the time of one is limited
-    /// ([`Budget::millis`](crate::Budget::millis)) this begins its clock, and ends it when its time is over, wherever it
-    /// stands: while it waits for a person, for tools, for the taking of a handoff. Like a run that is called off it keeps
-    /// all that was done; its end is [`RunEnd::BudgetSpent`]. A run that has ended is left as it is.
-    ///
-    /// The time that comes with an answer counts as well: what was answered is kept, and when the time is over by then
-    /// nothing more is begun. An answer of the model that ends the run is its answer, however late it comes.
-    ///
-    /// A driver calls this before each step, and whenever [`deadline`](Self::deadline) has passed while it waits.
-    ///
-    /// ```
-    /// use sommelier_handoff::{Agent, Budget, Relay, RunEnd, Step};
-    ///
-    /// let relay = Relay::builder()
-    ///     .agent(Agent::new("clerk", "You greet."))
-    ///     .entry("clerk")
-    ///     .budget(Budget::new(50).millis(500))
-    ///     .build()?;
-    /// let step = relay.start("c", "hello")?.now(&relay, 1_000);
-    /// assert_eq!(step.deadline(), Some(1_500));
-    /// let Step::Done(done) = step.now(&relay, 1_500) else { panic!() };
-    /// assert_eq!(done.end().to_string(), "budget_spent: 500 millisecond(s)");
-    /// assert!(done.with_more(&relay, Budget::new(0).millis(100)).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn now(mut self, relay: &Relay, at: Millis) -> Self {
-        if let Self::Done(_) = self {
-            return self;
-        }
-        self.run_mut().hear_time(at);
-        if let Self::Delegate(step) = self {
-            self = Self::Delegate(step.now(relay, at));
-        }
-        if !self.run().is_over(at) {
-            return self;
-        }
-        let Done { run, end } = self.halt(relay, Halt::TimeOver, at);
-        finish(relay, run, end, at)
-    }
-
-    /// When the first of the open steps of the tree is over its time: until then a driver may wait for what it waits for,
-    /// and then it is to say what time it [is](Self::now). `None` when no time is limited, or no clock has begun.
-    pub fn deadline(&self) -> Option<Millis> {
-        let open = self.open().into_iter().filter(|step| !matches!(step, Self::Done(_)));
-        open.filter_map(|step| step.run().deadline()).min()
-    }
-
-    /// Ends the run where it stands. Each open call is answered, so the conversation stays legal.
-    fn halt(self, relay: &Relay, halt: Halt<'_>, at: Millis) -> Done {
-        let why = halt.why();
-        let (mut run, turn) = match self {
-            Self::AskHuman(asking) => return asking.end(relay, |run| halt.end(run), why, at),
-            Self::CallModel(step) => (step.run, step.inner.set_down()),
-            Self::CallTools(step) => {
-                let why = format!("{why}; whether the call had an effect is not known");
-                #[cfg(test)]
-                let settled = if planted::is(Bug::RejectedInDoubt) { step } else { step.settled() };
-                #[cfg(not(test))]
-                let settled = step.settled();
-                let CallTools { run, inner } = settled;
-                (run, inner.abandon(&why))
-            }
-            Self::Delegate(step) => {
-                let (run, inner) = step.halt(relay, halt, at);
-                (run, inner.abandon(why))
-            }
-            Self::HandOff(step) => (step.run, step.inner.abandon(&format!("{why} before it was taken"))),
-            Self::Done(done) => return done,
-        };
-        run.set_down(turn);
-        let end = halt.end(&run);
-        Done::of(relay, run, end, at)
-    }
-
     /// Hears the user, at any moment. A run that has ended goes on. Any other keeps the words until its next model call:
     /// they stand after open results, or after a package that is being handed over, and are read once, by the agent that
     /// has the turn then. Branches do not hear them.
@@ -247,33 +170,6 @@ impl Step {
         }
     }
 }
-
-/// Why a run ends where it stands.
-#[derive(Clone, Copy)]
-enum Halt<'a> {
-    CalledOff { reason: &'a str },
-    TimeOver,
-}
-
-impl Halt<'_> {
-    /// What open calls are told.
-    fn why(self) -> &'static str {
-        match self {
-            Self::CalledOff { .. } => "called off",
-            Self::TimeOver => TIME_OVER,
-        }
-    }
-
-    fn end(self, run: &Run) -> RunEnd {
-        match self {
-            Self::CalledOff { reason } => RunEnd::Cancelled { reason: reason.into() },
-            Self::TimeOver => run.time_spent(),
-        }
-    }
-}
-
-/// What a call is told that is not done any more.
-const TIME_OVER: &str = "the time is over";
 
 /// The run ends, unless the user has said something meanwhile: then it goes on with that. What failed or was taken out of
 /// the agents' hands does not go on by itself.
@@ -779,106 +675,5 @@ impl HandOff {
         run.trail.record(hop.clone());
         run.charge(Shared::Hops, 1);
         Released { to, package, hop, sender, run: *run }
-    }
-}
-
-/// A run that has ended, with everything in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Done {
-    run: Box<Run>,
-    end: RunEnd,
-}
-
-impl Done {
-    /// The run's state.
-    pub fn run(&self) -> &Run {
-        &self.run
-    }
-
-    /// Why the run ended.
-    pub fn end(&self) -> &RunEnd {
-        &self.end
-    }
-
-    /// The answer of the agent that has the turn, when it gave one.
-    pub fn answer(&self) -> Option<String> {
-        self.turn().and_then(Turn::answer)
-    }
-
-    /// How far the run came, as whoever asked it as a delegate is told.
-    pub fn status(&self) -> DelegateStatus {
-        let is_open = self.run.left_open() > 0;
-        match self.stated() {
-            // What is still open is not done, whatever the answer says.
-            Some(stated) if self.end == RunEnd::Answered => stated.status.with_open(is_open),
-            _ => DelegateStatus::of(&self.end, self.turn(), is_open),
-        }
-    }
-
-    /// What the run's last words state, where a contract says what they must be like and they keep it.
-    pub(crate) fn stated(&self) -> Option<Stated> {
-        self.run.contract()?;
-        let turn = self.turn()?;
-        self.run.stated(&turn.last_words()?, turn)?.ok()
-    }
-
-    /// The turn of the agent that has it.
-    pub fn turn(&self) -> Option<&Turn> {
-        self.run.idle(self.run.active.as_str())
-    }
-
-    /// Hears the user's next message: the agent that has the turn gets it, or the entry, as the relay says.
-    pub fn hear(mut self, relay: &Relay, words: Words) -> Step {
-        // What came before is read before.
-        let Some(earlier) = self.run.next_words() else { return heard(relay, *self.run, words) };
-        self.run.extra_mut().inbox.push(words.as_str().into());
-        heard(relay, *self.run, earlier)
-    }
-
-    /// Tries again from where the run ended without an answer; the limits of the turn, and what the run was given, count
-    /// anew.
-    ///
-    /// # Errors
-    /// The run is handed back when it is the user who is to speak.
-    pub fn retry(self, relay: &Relay) -> Result<Step, Self> {
-        self.again(relay, |run| {
-            #[cfg(test)]
-            if planted::is(Bug::BudgetKeptOnRetry) {
-                return;
-            }
-            run.refill();
-        })
-    }
-
-    /// Goes on from where the run ended at a limit, with so much more than it was given: in the same conversations, with
-    /// all that was done; nothing is done twice. What was not limited stays without a limit. Time begins anew, and is
-    /// `more.millis`, or when that is `None` as much as there was. The limits of the turn count anew.
-    ///
-    /// Where the end was another, this is [`retry`](Self::retry) with what is left and so much more. What was added is
-    /// there until the user speaks again.
-    ///
-    /// # Errors
-    /// The run is handed back when it is the user who is to speak.
-    pub fn with_more(self, relay: &Relay, more: Budget) -> Result<Step, Self> {
-        self.again(relay, |run| run.add(&more))
-    }
-
-    fn again(mut self, relay: &Relay, provide: impl FnOnce(&mut Run)) -> Result<Step, Self> {
-        let active = self.run.active.clone();
-        let (Some(agent), Some(turn)) = (relay.agent(active.as_str()), self.run.wake(&active)) else {
-            return Err(self);
-        };
-        match turn.retry(agent) {
-            Ok(inner) => {
-                provide(&mut self.run);
-                self.run.trail.reopen(&active);
-                Ok(advance(relay, self.run, inner, 0))
-            }
-            Err(turn) => {
-                self.run.set_down(turn);
-                Err(self)
-            }
-        }
     }
 }
