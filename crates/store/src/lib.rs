@@ -1,0 +1,103 @@
+//! A journal of events that survives a crash, in a file of SQLite or in memory.
+//!
+//! **What this crate knows:** conversations, each a list of events with numbers from 1, a time and a body of
+//! JSON; who may append to one; and whether what is on disk is still what was written.
+//!
+//! **What it does not know:** what the events mean. It must not see an agent, a model, a handoff or any other
+//! crate of the project, and it has no clock: the time of an event and of a lease comes from the caller.
+//!
+//! ```text
+//!   append(conversation, expected number, epoch, events)
+//!        │ one at a time for each caller, any number of callers
+//!        ▼
+//!   ┌─ one thread that writes ───────────────────────────────────────────────┐
+//!   │ BEGIN IMMEDIATE                                                         │
+//!   │   each that waits: fenced? written before? as expected? ── its rows,    │
+//!   │                    behind a savepoint                      its tail     │
+//!   │ COMMIT: one sync of the disk for all of them                            │
+//!   └────────────────────────────────────────────────────────────────────────┘
+//!        │ Head, Duplicate, or why not
+//!        ▼
+//!   load, heads, verify: on connections of their own, each at one moment
+//! ```
+//!
+//! ```
+//! use sommelier_store::{Appended, Event, Heads, Journal, JournalError, MemoryStore};
+//!
+//! # fn event(kind: &str, at: u64, body: &str) -> Event { Event::new(kind, 1, at, body).unwrap() }
+//! let store = MemoryStore::new();
+//! let lease = store.take_lease("guest-7", "host-1", 1_000, 30_000)?;
+//!
+//! // An append says what it expects to stand before it, and in whose name it writes.
+//! let heard = [event("turn_received", 1_100, r#"{"text":"Is Focus free on Friday?"}"#)];
+//! let Appended::Head(head) = store.append("guest-7", lease.head.seq, lease.epoch, &heard)? else { panic!() };
+//!
+//! // The answer was lost: the same batch again is known, and not written twice.
+//! let again = store.append("guest-7", lease.head.seq, lease.epoch, &heard)?;
+//! assert_eq!(again, Appended::Duplicate(head));
+//!
+//! // Another host takes over when the lease is over. From that moment the first one is fenced, whatever its
+//! // clock says.
+//! let other = store.take_lease("guest-7", "host-2", 40_000, 30_000)?;
+//! let late = store.append("guest-7", head.seq, lease.epoch, &[event("model_requested", 40_001, "{}")]);
+//! assert_eq!(late, Err(JournalError::Fenced(other.epoch)));
+//!
+//! // Heads that are kept elsewhere tell later whether anything is missing.
+//! let exported: Heads = store.heads()?;
+//! assert!(store.verify(None, &exported)?.is_sound());
+//! # Ok::<(), JournalError>(())
+//! ```
+//!
+//! # What is promised
+//!
+//! - **A batch is whole or absent,** and what was answered with `Ok` is there after a crash.
+//! - **Nobody writes past what they have not read:** the number that an append expects is compared where it is
+//!   written.
+//! - **One owner:** the epoch is compared in the same transaction. Clocks only say when another may try.
+//! - **Once:** a batch has an id made of conversation, expected number and events.
+//! - **Nothing is changed unseen.** Each record holds the hash of the one before. What breaks the chain is
+//!   found at the first record that does not fit, and the conversation is read-only. A tail that was cut off,
+//!   or a whole history that was written anew, is found by a [`Head`] that was kept where the store is not.
+//! - **No wait without an end.** A lock is waited for as long as [`Options`] say; a thread that died is told.
+//! - **After an error of the system the store is broken** ([`JournalError::Broken`]) until it is opened
+//!   again. A sync that failed is never tried a second time and called a success. [`load`](Journal::load)
+//!   then reads what there is, checks it, and so tells whether the last batch is there.
+//!
+//! It promises nothing against one who can write to the file and to the heads: a chain of hashes has no
+//! secret in it. It redacts nothing either, and a body that was written cannot be taken out again.
+//!
+//! # Where the trait belongs
+//!
+//! [`Journal`] stands here for now, with the plain types that it speaks of. A driver that writes a journal
+//! needs the trait and must not need SQLite: when the runner does so, the trait and these types move into the
+//! runner, this crate depends on it and exports them from there. They name nothing of SQLite, so that it is a
+//! move and no change.
+
+mod chain;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod event;
+#[cfg_attr(not(feature = "conformance"), expect(unreachable_pub, reason = "exported with the feature alone"))]
+mod faults;
+mod finding;
+mod hash;
+mod head;
+mod health;
+mod journal;
+mod lease;
+mod memory;
+mod record;
+mod rules;
+mod sqlite;
+
+pub use event::{Event, LEASE_TAKEN, MAX_BODY, MAX_NAME, Unfit};
+#[cfg(feature = "conformance")]
+pub use faults::{Fault, Faults};
+pub use finding::{Damage, Finding, Verified};
+pub use hash::{Hash, NotAHash};
+pub use head::{Head, Heads};
+pub use journal::{Appended, Journal, JournalError};
+pub use lease::{Epoch, Lease};
+pub use memory::MemoryStore;
+pub use record::Record;
+pub use sqlite::{OpenError, Options, SqliteStore};

@@ -1,0 +1,227 @@
+//! A journal in a file of SQLite.
+
+mod file_system;
+mod open;
+mod options;
+mod readers;
+mod rows;
+mod writer;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use open::OpenError;
+pub use options::Options;
+
+use crate::chain::Chain;
+use crate::event::Event;
+use crate::finding::{Damage, Finding, Verified};
+use crate::head::{Head, Heads};
+use crate::health::Health;
+use crate::journal::{Appended, Journal, JournalError};
+use crate::lease::{Epoch, Lease};
+use crate::record::Record;
+use crate::rules::{Request, Tail};
+use readers::Readers;
+use writer::Writer;
+
+/// A journal in a file of SQLite, for any number of threads and processes.
+///
+/// A handle has one thread that writes. Appends that wait at the same time, of whatever conversations, share
+/// one transaction and so one sync of the disk; each is whole by itself and has its own answer. Reading is
+/// done on connections of its own and waits for nobody.
+///
+/// ```
+/// use sommelier_store::{Appended, Epoch, Event, Journal, SqliteStore};
+///
+/// # let folder = std::env::temp_dir().join(format!("sommelier-store-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("journal.db");
+/// let opened = Event::new("opened", 1, 1_750_000_000_000, r#"{"entry":"booking_agent"}"#)?;
+///
+/// let store = SqliteStore::open(&path)?;
+/// let Appended::Head(head) = store.append("guest-7", 0, Epoch::NONE, &[opened.clone()])? else { panic!() };
+/// drop(store);
+///
+/// let store = SqliteStore::open(&path)?;
+/// assert_eq!(store.load("guest-7", 1)?[0].event, opened);
+/// // The answer was lost, so the call is made again.
+/// assert_eq!(store.append("guest-7", 0, Epoch::NONE, &[opened])?, Appended::Duplicate(head));
+/// # drop(store);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+    health: Arc<Health>,
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.readers.path()).finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    /// Opens the journal of a file, or makes a new one, with [`Options::new`].
+    ///
+    /// # Errors
+    ///
+    /// As [`open_with`](Self::open_with).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::open_with(path, &Options::new())
+    }
+
+    /// Opens the journal of a file, or makes a new one where there is no file or an empty one.
+    ///
+    /// It looks at no record: [`load`](Journal::load) checks what it hands out, and
+    /// [`verify`](Journal::verify) looks at all.
+    ///
+    /// # Errors
+    ///
+    /// The file is another program's or a newer version's, or is kept where it would not be safe; or the
+    /// system refuses it.
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let connection = open::writable(path, options)?;
+        let health = Arc::new(Health::default());
+        let writer = Writer::start(connection, options, Arc::clone(&health))?;
+        Ok(Self { writer, readers: Readers::new(path, options), health })
+    }
+
+    /// How many transactions this handle has committed. Beside the number of appends it tells how many shared
+    /// one.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&rusqlite::Connection) -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
+        self.health.check()?;
+        self.readers.read(read).map_err(|error| self.health.note(error))
+    }
+
+    fn tail(&self, conversation: &str) -> Result<Tail, JournalError> {
+        self.read(|connection| Ok(rows::tail(connection, conversation)?.1))
+    }
+
+    /// Looks at the rows of a conversation, and notes what was found.
+    fn look(
+        &self,
+        connection: &rusqlite::Connection,
+        conversation: &str,
+        exported: Option<Head>,
+        mut keep: impl FnMut(Record),
+    ) -> Result<(u64, Option<Finding>), JournalError> {
+        let (id, tail) = match rows::tail(connection, conversation) {
+            Err(JournalError::Damaged(finding)) => {
+                self.health.looked(conversation, Some(&finding));
+                return Ok((0, Some(finding)));
+            }
+            read => read?,
+        };
+        let mut chain = Chain::new(conversation, exported.or_else(|| self.health.exported(conversation)));
+        let mut found = None;
+        rows::each(connection, id, conversation, |row| {
+            found = chain.next(row.as_ref().map_err(Clone::clone)).err();
+            if let Ok(row) = row {
+                keep(row.record);
+            }
+            found.is_none()
+        })?;
+        let length = chain.length();
+        let found = found.or_else(|| chain.end(&tail).err());
+        self.health.looked(conversation, found.as_ref());
+        Ok((length, found))
+    }
+}
+
+impl Journal for SqliteStore {
+    fn append(
+        &self,
+        conversation: &str,
+        expected_seq: u64,
+        epoch: Epoch,
+        events: &[Event],
+    ) -> Result<Appended, JournalError> {
+        self.writer.ask(Request::append(conversation, expected_seq, epoch, events)?)?.appended()
+    }
+
+    fn take_lease(
+        &self,
+        conversation: &str,
+        owner: &str,
+        now: u64,
+        term: u64,
+    ) -> Result<Lease, JournalError> {
+        self.writer.ask(Request::take(conversation, owner, now, term)?)?.taken()
+    }
+
+    fn renew_lease(&self, conversation: &str, epoch: Epoch, now: u64, term: u64) -> Result<(), JournalError> {
+        self.writer.ask(Request::renew(conversation, epoch, now, term)?).map(drop)
+    }
+
+    fn lease(&self, conversation: &str) -> Result<Option<Lease>, JournalError> {
+        Ok(self.tail(conversation)?.lease())
+    }
+
+    fn load(&self, conversation: &str, from: u64) -> Result<Vec<Record>, JournalError> {
+        self.read(|connection| {
+            let mut records = Vec::new();
+            let keep = |record: Record| {
+                if record.seq >= from {
+                    records.push(record);
+                }
+            };
+            let (_, found) = self.look(connection, conversation, None, keep)?;
+            found.map_or(Ok(records), |finding| Err(JournalError::Damaged(finding)))
+        })
+    }
+
+    fn salvage(&self, conversation: &str) -> Result<Vec<Record>, JournalError> {
+        self.read(|connection| {
+            let mut records = Vec::new();
+            let (id, _) = rows::tail(connection, conversation)?;
+            rows::each(connection, id, conversation, |row| row.map(|row| records.push(row.record)).is_ok())?;
+            Ok(records)
+        })
+    }
+
+    fn conversations(&self) -> Result<Vec<String>, JournalError> {
+        self.read(rows::names)
+    }
+
+    fn head(&self, conversation: &str) -> Result<Head, JournalError> {
+        Ok(self.tail(conversation)?.head)
+    }
+
+    fn heads(&self) -> Result<Heads, JournalError> {
+        self.read(rows::heads)
+    }
+
+    fn verify(&self, conversation: Option<&str>, exported: &Heads) -> Result<Verified, JournalError> {
+        self.read(|connection| {
+            let mut names = rows::names(connection)?;
+            names.extend(exported.keys().cloned());
+            names.sort();
+            names.dedup();
+            names.retain(|name| conversation.is_none_or(|wanted| wanted == name));
+            let mut verified = Verified::default();
+            for name in names {
+                let (records, found) = self.look(connection, &name, exported.get(&name).copied(), drop)?;
+                verified.add(records, found);
+            }
+            if conversation.is_none() {
+                for (id, seq) in rows::strays(connection)? {
+                    let damage = Damage::Unreadable("it belongs to no conversation".to_owned());
+                    verified.add(0, Some(Finding { conversation: format!("#{id}"), seq, damage }));
+                }
+            }
+            Ok(verified)
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! Opening the file: whose it is, in which version, and how SQLite is to treat it.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use thiserror::Error;
+
+use super::file_system::network_kind;
+use super::options::Options;
+
+/// "Somm", by which a file is known to be a journal of ours.
+const APPLICATION_ID: i32 = 0x536F_6D6D;
+
+/// The version of the tables.
+const VERSION: i32 = 1;
+
+/// Tables whose rows have the types that they were declared with. A conversation is a number in the records,
+/// so that their index stays small; what is hashed is its name.
+const TABLES: &str = "
+CREATE TABLE conversations (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    seq INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    owner TEXT,
+    term INTEGER NOT NULL,
+    until INTEGER NOT NULL
+) STRICT;
+CREATE TABLE events (
+    conversation INTEGER NOT NULL REFERENCES conversations (id),
+    seq INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    prev_hash BLOB NOT NULL,
+    hash BLOB NOT NULL,
+    batch BLOB NOT NULL,
+    PRIMARY KEY (conversation, seq)
+) STRICT;
+";
+
+/// Why a file was not opened. Nothing in it was changed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The file is no journal of ours.
+    #[error("{} is no journal of Sommelier's (application id {found:#010x})", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The application id that it bears.
+        found: i32,
+    },
+    /// The journal was written by a newer release.
+    #[error("{} is a journal of version {found}; this release knows version {known}", path.display())]
+    UnknownVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i32,
+        /// The version that is known here.
+        known: i32,
+    },
+    /// The name stands for a database in memory, which survives nothing. For that there is a store in memory.
+    #[error("{name:?} names a database in memory, which would survive nothing")]
+    InMemory {
+        /// The name.
+        name: String,
+    },
+    /// The file is on a file system over a network.
+    #[error("{} is on a file system over a network ({kind}), where locks may not hold", path.display())]
+    Network {
+        /// The file.
+        path: PathBuf,
+        /// The kind of file system.
+        kind: String,
+    },
+    /// SQLite cannot keep a log beside the file, without which readers would wait for the writer.
+    #[error("the journal mode is `{found}` where `wal` was asked for")]
+    NoLog {
+        /// The mode that SQLite chose.
+        found: String,
+    },
+    /// The file is locked by somebody else for longer than the store waits.
+    #[error("the store is locked by somebody else")]
+    Busy,
+    /// SQLite refuses, with what it says.
+    #[error("SQLite: {0}")]
+    Sqlite(rusqlite::Error),
+    /// The thread that is to write could not be started.
+    #[error("the writer's thread cannot be started")]
+    Thread(#[source] std::io::Error),
+}
+
+impl From<rusqlite::Error> for OpenError {
+    fn from(error: rusqlite::Error) -> Self {
+        if is_busy(&error) { Self::Busy } else { Self::Sqlite(error) }
+    }
+}
+
+/// The connection of the writer, to a file that is known to be ours.
+pub(super) fn writable(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    if matches!(path.to_str(), Some("" | ":memory:")) {
+        return Err(OpenError::InMemory { name: path.display().to_string() });
+    }
+    if let Some(kind) = network_kind(path).filter(|_| !options.network) {
+        return Err(OpenError::Network { path: path.to_owned(), kind });
+    }
+    let mut connection = connect(path, options).map_err(|error| no_database(path, error))?;
+    // Whose it is comes first: changing the mode would write to the file of somebody else. It is looked at in
+    // one transaction, since another process may just be making it.
+    let look = connection.transaction()?;
+    let is_new = is_new(&look, path)?;
+    look.finish()?;
+    if is_new {
+        make(&mut connection, path)?;
+    }
+    keep_a_log(&connection, options.busy)?;
+    if let Some(bytes) = options.max_bytes {
+        let page: u32 = connection.query_row("PRAGMA page_size", (), |row| row.get(0))?;
+        let pages = (bytes / u64::from(page.max(1))).max(1);
+        connection.query_row(&format!("PRAGMA max_page_count = {pages}"), (), |_| Ok(()))?;
+    }
+    Ok(connection)
+}
+
+/// A connection that only reads, to a file that the writer has opened.
+pub(super) fn readable(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
+    let connection = connect(path, options)?;
+    connection.execute_batch("PRAGMA query_only = ON")?;
+    Ok(connection)
+}
+
+fn connect(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
+    // Without the flag for URIs: a name is a name, whatever it begins with.
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(options.busy)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // The writer copies the log by itself, so that an error of it is seen (`wal_autocheckpoint` hides it). On
+    // systems of Apple's a sync reaches the disk only if it is told to be full.
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL;
+         PRAGMA foreign_keys = ON;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA cell_size_check = ON;
+         PRAGMA fullfsync = ON;
+         PRAGMA checkpoint_fullfsync = ON;
+         PRAGMA wal_autocheckpoint = 0;",
+    )?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Is the file empty? It is an error if it is not ours.
+fn is_new(connection: &Connection, path: &Path) -> Result<bool, OpenError> {
+    let number = |pragma: &str| connection.query_row(pragma, (), |row| row.get::<_, i32>(0));
+    let found = number("PRAGMA application_id").map_err(|error| no_database(path, error))?;
+    if found == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0 {
+        return Ok(true);
+    }
+    if found != APPLICATION_ID {
+        return Err(OpenError::Foreign { path: path.to_owned(), found });
+    }
+    let found = number("PRAGMA user_version")?;
+    if found == VERSION {
+        return Ok(false);
+    }
+    Err(OpenError::UnknownVersion { path: path.to_owned(), found, known: VERSION })
+}
+
+fn make(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    if is_new(&transaction, path)? {
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// Switches to a log of writes. SQLite does not wait for others by itself here.
+fn keep_a_log(connection: &Connection, busy: Duration) -> Result<(), OpenError> {
+    let start = Instant::now();
+    loop {
+        let found = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));
+        match found {
+            Ok(found) if found == "wal" => return Ok(()),
+            Ok(found) => return Err(OpenError::NoLog { found }),
+            Err(error) if is_busy(&error) && start.elapsed() < busy => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn no_database(path: &Path, error: rusqlite::Error) -> OpenError {
+    if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
+        return OpenError::Foreign { path: path.to_owned(), found: 0 };
+    }
+    error.into()
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}

@@ -1,0 +1,213 @@
+//! The statements, and what SQLite's errors mean for a journal.
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row as SqlRow, named_params};
+
+use crate::event::Event;
+use crate::finding::{Damage, Finding};
+use crate::hash::Hash;
+use crate::head::{Head, Heads};
+use crate::journal::JournalError;
+use crate::lease::Epoch;
+use crate::record::{Record, Row};
+use crate::rules::{Holder, Tail};
+
+/// A conversation's number in the tables.
+pub(super) type Id = Option<i64>;
+
+/// What an error of SQLite's means. All but two kinds are beyond what a caller can do anything about.
+pub(super) fn told(error: rusqlite::Error) -> JournalError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => JournalError::Full,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => JournalError::Busy,
+        _ => JournalError::Broken(error.to_string()),
+    }
+}
+
+/// What an error of SQLite's means where one conversation is read: a value that is none of ours is damage to
+/// that conversation, and does not keep anybody from the others.
+fn told_of(conversation: &str, seq: u64, error: rusqlite::Error) -> JournalError {
+    if error.sqlite_error_code().is_some() {
+        return told(error);
+    }
+    let damage = Damage::Unreadable(error.to_string());
+    JournalError::Damaged(Finding { conversation: conversation.to_owned(), seq, damage })
+}
+
+/// The number and the tail of a conversation; none and an empty tail if it has not begun.
+pub(super) fn tail(connection: &Connection, conversation: &str) -> Result<(Id, Tail), JournalError> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT id, seq, hash, epoch, owner, term, until FROM conversations WHERE name = :name",
+        )
+        .map_err(told)?;
+    let read = |row: &SqlRow<'_>| {
+        let owner: Option<String> = row.get("owner")?;
+        let epoch = Epoch::new(number(row, "epoch")?);
+        let term = number(row, "term")?;
+        let until = number(row, "until")?;
+        let holder = owner.map(|owner| Holder { owner, epoch, term, until });
+        let head = Head { seq: number(row, "seq")?, hash: hash(row, "hash")? };
+        Ok((row.get("id")?, Tail { head, holder }))
+    };
+    let found = statement
+        .query_row(named_params! {":name": conversation}, read)
+        .optional()
+        .map_err(|error| told_of(conversation, 1, error))?;
+    Ok(found.map_or((None, Tail::START), |(id, tail)| (Some(id), tail)))
+}
+
+/// The batch and the hash of a record.
+pub(super) fn at(
+    connection: &Connection,
+    id: Id,
+    conversation: &str,
+    seq: u64,
+) -> Result<Option<(Hash, Hash)>, JournalError> {
+    let mut statement = connection
+        .prepare_cached("SELECT batch, hash FROM events WHERE conversation = :id AND seq = :seq")
+        .map_err(told)?;
+    let read = |row: &SqlRow<'_>| Ok((hash(row, "batch")?, hash(row, "hash")?));
+    statement
+        .query_row(named_params! {":id": id, ":seq": signed(seq)}, read)
+        .optional()
+        .map_err(|error| told_of(conversation, seq, error))
+}
+
+/// Each row of a conversation in order, or what SQLite says instead of it, until told to stop.
+pub(super) fn each(
+    connection: &Connection,
+    id: Id,
+    conversation: &str,
+    mut next: impl FnMut(Result<Row, String>) -> bool,
+) -> Result<(), JournalError> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT seq, epoch, kind, version, at, body, prev_hash, hash, batch FROM events
+             WHERE conversation = :id ORDER BY seq",
+        )
+        .map_err(told)?;
+    let mut rows = statement.query(named_params! {":id": id}).map_err(told)?;
+    loop {
+        let row = match rows.next() {
+            Ok(Some(row)) => read(row, conversation).map_err(|error| error.to_string()),
+            Ok(None) => return Ok(()),
+            // A page that is damaged is a finding. Anything else keeps nobody from reading again.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                next(Err(error.to_string()));
+                return Ok(());
+            }
+            Err(error) => return Err(told(error)),
+        };
+        let readable = row.is_ok();
+        if !next(row) || !readable {
+            return Ok(());
+        }
+    }
+}
+
+/// The names of all conversations, in order.
+pub(super) fn names(connection: &Connection) -> Result<Vec<String>, JournalError> {
+    let mut statement =
+        connection.prepare_cached("SELECT name FROM conversations ORDER BY name").map_err(told)?;
+    let names = statement.query_map((), |row| row.get("name")).map_err(told)?;
+    names.collect::<rusqlite::Result<_>>().map_err(told)
+}
+
+/// Where each conversation ends.
+pub(super) fn heads(connection: &Connection) -> Result<Heads, JournalError> {
+    let head = |name: String| tail(connection, &name).map(|(_, tail)| (name, tail.head));
+    names(connection)?.into_iter().map(head).collect()
+}
+
+/// Records of conversations that are not there: their number, and that of the first record.
+pub(super) fn strays(connection: &Connection) -> Result<Vec<(i64, u64)>, JournalError> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT conversation, min(seq) AS seq FROM events
+             WHERE conversation NOT IN (SELECT id FROM conversations) GROUP BY conversation",
+        )
+        .map_err(told)?;
+    let strays =
+        statement.query_map((), |row| Ok((row.get("conversation")?, number(row, "seq")?))).map_err(told)?;
+    strays.collect::<rusqlite::Result<_>>().map_err(told)
+}
+
+/// Writes a conversation's tail, and gives the conversation a number if it has none.
+pub(super) fn put_tail(
+    connection: &Connection,
+    conversation: &str,
+    tail: &Tail,
+) -> Result<i64, JournalError> {
+    let mut statement = connection
+        .prepare_cached(
+            "INSERT INTO conversations (name, seq, hash, epoch, owner, term, until)
+             VALUES (:name, :seq, :hash, :epoch, :owner, :term, :until)
+             ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, epoch = excluded.epoch,
+                 owner = excluded.owner, term = excluded.term, until = excluded.until
+             RETURNING id",
+        )
+        .map_err(told)?;
+    let holder = tail.holder.as_ref();
+    let values = named_params! {
+        ":name": conversation,
+        ":seq": signed(tail.head.seq),
+        ":hash": tail.head.hash.as_bytes(),
+        ":epoch": signed(tail.epoch().get()),
+        ":owner": holder.map(|holder| &holder.owner),
+        ":term": signed(holder.map_or(0, |holder| holder.term)),
+        ":until": signed(holder.map_or(0, |holder| holder.until)),
+    };
+    statement.query_row(values, |row| row.get(0)).map_err(told)
+}
+
+/// Writes a row.
+pub(super) fn put(connection: &Connection, id: i64, row: &Row) -> Result<(), JournalError> {
+    let mut statement = connection
+        .prepare_cached(
+            "INSERT INTO events (conversation, seq, epoch, kind, version, at, body, prev_hash, hash, batch)
+             VALUES (:id, :seq, :epoch, :kind, :version, :at, :body, :prev_hash, :hash, :batch)",
+        )
+        .map_err(told)?;
+    let record = &row.record;
+    let values = named_params! {
+        ":id": id,
+        ":seq": signed(record.seq),
+        ":epoch": signed(record.epoch.get()),
+        ":kind": record.event.kind(),
+        ":version": record.event.version(),
+        ":at": signed(record.event.at()),
+        ":body": record.event.body(),
+        ":prev_hash": record.prev_hash.as_bytes(),
+        ":hash": record.hash.as_bytes(),
+        ":batch": row.batch.as_bytes(),
+    };
+    statement.execute(values).map(drop).map_err(told)
+}
+
+fn read(row: &SqlRow<'_>, conversation: &str) -> rusqlite::Result<Row> {
+    let event = Event::read(row.get("kind")?, row.get("version")?, number(row, "at")?, row.get("body")?);
+    let record = Record {
+        conversation: conversation.to_owned(),
+        seq: number(row, "seq")?,
+        epoch: Epoch::new(number(row, "epoch")?),
+        event,
+        prev_hash: hash(row, "prev_hash")?,
+        hash: hash(row, "hash")?,
+    };
+    Ok(Row { record, batch: hash(row, "batch")? })
+}
+
+fn hash(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Hash> {
+    row.get::<_, [u8; 32]>(column).map(Hash::of_bytes)
+}
+
+/// A number that was written as a signed one. A negative one stands in no sound row; it becomes one that fits
+/// nowhere.
+fn number(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(|number| u64::try_from(number).unwrap_or(u64::MAX))
+}
+
+/// Requests hold no number beyond 2^63 - 1.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,148 @@
+//! Processes that are killed, that run out of file, and that want the same conversation.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+#![cfg(unix)]
+
+mod harness;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+use harness::{Folder, event};
+use sommelier_store::{Epoch, Event, Heads, Journal, JournalError, Options, SqliteStore};
+
+const TASK: &str = "SOMMELIER_STORE_TEST_TASK";
+const FILE: &str = "SOMMELIER_STORE_TEST_FILE";
+
+/// What the other process does. In this one it is a test that has nothing to do.
+#[test]
+fn the_other_process() {
+    let Ok(task) = std::env::var(TASK) else { return };
+    let file = std::env::var(FILE).unwrap();
+    match &*task {
+        "append" => append(&SqliteStore::open(file).unwrap()),
+        "take a lease" => {
+            let answer = SqliteStore::open(file).unwrap().take_lease("a", "other", 1050, 100);
+            tell(&format!("{answer:?}"));
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// Appends batches of three, and tells of each when it is acknowledged, until something is wrong.
+fn append(store: &SqliteStore) {
+    let mut seq = store.head("a").unwrap().seq;
+    let error = loop {
+        match store.append("a", seq, Epoch::NONE, &batch(seq)) {
+            Ok(appended) => seq = appended.head().seq,
+            Err(error) => break error,
+        }
+        tell(&format!("acknowledged {seq}"));
+    };
+    assert!(matches!(error, JournalError::Broken(_) | JournalError::Full), "{error}");
+    if error != JournalError::Full {
+        assert_eq!(store.head("a").map(|head| head.seq), Err(error.clone()), "it stays broken");
+        assert_eq!(store.append("a", seq, Epoch::NONE, &batch(seq)), Err(error.clone()));
+    }
+    tell(&format!("ended {error:?}"));
+}
+
+fn batch(seq: u64) -> [Event; 3] {
+    [event(seq), event(seq + 1), event(seq + 2)]
+}
+
+/// One line, in one write.
+fn tell(line: &str) {
+    std::io::stdout().write_all(format!("\n{line}\n").as_bytes()).unwrap();
+}
+
+/// Starts this program once more, behind the words of a shell, to do a task.
+fn start(folder: &Folder, shell: &str, task: &str) -> Child {
+    Command::new("sh")
+        .args(["-c", &format!(r#"{shell} exec "$0" --exact the_other_process --nocapture --test-threads=1"#)])
+        .arg(std::env::current_exe().unwrap())
+        .env(TASK, task)
+        .env(FILE, folder.journal())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap)
+}
+
+fn acknowledged(line: &str) -> Option<u64> {
+    line.strip_prefix("acknowledged ")?.parse().ok()
+}
+
+/// What was acknowledged is there, whole batches are, and nothing else. The conversation can be gone on with.
+fn check(folder: &Folder, acknowledged: u64) -> u64 {
+    let store = folder.open();
+    assert!(store.verify(None, &Heads::new()).unwrap().is_sound());
+    let events: Vec<Event> = store.load("a", 1).unwrap().into_iter().map(|record| record.event).collect();
+    let seq = events.len() as u64;
+    assert_eq!(events, (0..seq).map(event).collect::<Vec<_>>());
+    // The newest batch may be there without its answer: then it is known when it comes again.
+    assert!(seq == acknowledged || seq == acknowledged + 3, "{acknowledged} acknowledged, {seq} there");
+    let again = store.append("a", acknowledged, Epoch::NONE, &batch(acknowledged)).unwrap();
+    assert_eq!(again.head().seq, acknowledged + 3);
+    acknowledged + 3
+}
+
+/// T1, T2 (the store's half): killed at any moment, nothing acknowledged is lost and nothing is half there.
+#[test]
+fn a_kill_loses_nothing_that_was_acknowledged() {
+    let folder = Folder::new();
+    let mut seq = 0;
+    for round in 0..12 {
+        let mut child = start(&folder, "", "append");
+        let mut told = lines(&mut child).filter_map(|line| acknowledged(&line));
+        let read = told.by_ref().nth(round % 5).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What it had told until the kill is still in the pipe.
+        let last = told.last().unwrap_or(read);
+        assert!(last > seq, "{seq}, then {last}");
+        seq = check(&folder, last);
+    }
+}
+
+/// T15: real errors of the system at many places, also within a write: the old state or the new, and the
+/// store says that it is broken. The shell limits how large a file may be; writing past it is an error.
+#[test]
+fn an_error_of_the_system_leaves_the_old_state_or_the_new() {
+    let mut places = 0;
+    // In blocks of 512 or 1024 bytes. Below that not even the index of the log has room.
+    for blocks in (66..200).step_by(11) {
+        let folder = Folder::new();
+        let mut child = start(&folder, &format!("trap '' XFSZ; ulimit -f {blocks};"), "append");
+        let told: Vec<String> = lines(&mut child).collect();
+        assert!(child.wait().unwrap().success(), "{blocks}: {told:?}");
+        let end = told.iter().find(|line| line.starts_with("ended ")).unwrap();
+        assert!(end.starts_with("ended Broken(\"disk I/O error"), "{blocks}: {end}");
+        let last = told.iter().filter_map(|line| acknowledged(line)).max().unwrap_or(0);
+        places += usize::from(last > 0);
+        check(&folder, last);
+    }
+    assert!(places > 6, "{places} of them in the middle");
+}
+
+/// T22: two processes, one lease.
+#[test]
+fn another_process_is_refused_a_lease_that_is_held() {
+    let folder = Folder::new();
+    let store = folder.open_with(Options::new());
+    let take = || {
+        let mut child = start(&folder, "", "take a lease");
+        let told: Vec<String> = lines(&mut child).collect();
+        assert!(child.wait().unwrap().success(), "{told:?}");
+        told.into_iter().find(|line| line.starts_with("Ok(") || line.starts_with("Err(")).unwrap()
+    };
+    let lease = store.take_lease("a", "this", 1000, 100).unwrap();
+    assert_eq!(take(), r#"Err(Held { owner: "this", until: 1100 })"#);
+    store.renew_lease("a", lease.epoch, 1040, 5).unwrap();
+    assert!(take().starts_with(r#"Ok(Lease { owner: "other", epoch: Epoch(2),"#));
+    let fenced = store.append("a", lease.head.seq, lease.epoch, &[event(1)]);
+    assert_eq!(fenced, Err(JournalError::Fenced(Epoch::new(2))));
+}

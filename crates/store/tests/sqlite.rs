@@ -1,0 +1,259 @@
+//! What SQLite's store does about the file, the lock, the room and the thread.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod harness;
+
+use std::fs;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{Folder, event, fill};
+use sommelier_store::{
+    Appended, Epoch, Event, Fault, Faults, Head, Heads, Journal, JournalError, OpenError, Options,
+    SqliteStore,
+};
+
+/// Appends one event to each conversation of `asks` at the same time, while somebody else holds the lock, so
+/// that they wait for it together. Each is (conversation, expected number, event).
+fn together(
+    folder: &Folder,
+    store: &SqliteStore,
+    asks: &[(String, u64, Event)],
+) -> Vec<Result<Appended, JournalError>> {
+    let lock = folder.raw();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    thread::scope(|threads| {
+        let asked: Vec<_> = asks
+            .iter()
+            .map(|(name, expected, event)| {
+                threads.spawn(move || store.append(name, *expected, Epoch::NONE, std::slice::from_ref(event)))
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(500));
+        lock.execute_batch("COMMIT").unwrap();
+        asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+    })
+}
+
+/// S1-34: those who wait at the same time share a sync of the disk, and each has its own outcome.
+#[test]
+fn appends_that_wait_share_a_commit() {
+    let folder = Folder::new();
+    let store = folder.open();
+    // Every fourth expects what is not so.
+    let asks: Vec<_> = (0..16).map(|n| (format!("c-{n}"), u64::from(n % 4 == 3), event(n))).collect();
+    let answers = together(&folder, &store, &asks);
+    for (n, answer) in answers.iter().enumerate() {
+        let stands = store.head(&format!("c-{n}")).unwrap();
+        if n % 4 == 3 {
+            assert_eq!((answer, stands), (&Err(JournalError::Conflict(Head::START)), Head::START), "{n}");
+        } else {
+            assert_eq!((answer, stands.seq), (&Ok(Appended::Head(stands)), 1), "{n}");
+        }
+    }
+    assert!((1..=6).contains(&store.commits()), "12 appends took {} commits", store.commits());
+}
+
+/// T14: at the cap a call is told so, nothing of it is there, and with more room it goes on.
+#[test]
+fn a_full_file_is_told_and_nothing_is_half_there() {
+    let folder = Folder::new();
+    let capped = folder.open_with(Options::new().max_bytes(256 << 10));
+    let large = |n| Event::new("noted", 1, n, format!("\"{}\"", "x".repeat(20_000))).unwrap();
+    let batch = [large(1), large(2), large(3)];
+    let mut head = Head::START;
+    let full = loop {
+        match capped.append("a", head.seq, Epoch::NONE, &batch) {
+            Ok(appended) => head = appended.head(),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((full, capped.head("a").unwrap()), (JournalError::Full, head));
+    assert_eq!(capped.load("a", 1).unwrap().len() as u64, head.seq);
+    let long = "n".repeat(200);
+    let leases = (0..2000).map(|n| capped.take_lease(&format!("{long}-{n}"), &long, 0, 1));
+    let refused = leases.filter_map(Result::err).next();
+    assert_eq!(refused, Some(JournalError::Full));
+    assert!(capped.verify(None, &Heads::new()).unwrap().is_sound());
+    drop(capped);
+
+    let roomy = folder.open();
+    let next = roomy.append("a", head.seq, Epoch::NONE, &batch).unwrap().head();
+    assert_eq!(next.seq, head.seq + 3);
+}
+
+/// T14: one that does not fit takes nothing from those beside it.
+#[test]
+fn one_that_does_not_fit_leaves_the_others_alone() {
+    let folder = Folder::new();
+    let store = folder.open_with(Options::new().max_bytes(256 << 10));
+    let huge = Event::new("noted", 1, 0, format!("\"{}\"", "x".repeat(1 << 20))).unwrap();
+    let asks: Vec<_> =
+        (0..8).map(|n| (format!("c-{n}"), 0, if n == 4 { huge.clone() } else { event(n) })).collect();
+    let answers = together(&folder, &store, &asks);
+    for (n, answer) in answers.into_iter().enumerate() {
+        let stands = store.head(&format!("c-{n}")).unwrap();
+        let expected = if n == 4 { Err(JournalError::Full) } else { Ok(Appended::Head(stands)) };
+        assert_eq!((answer, stands.seq), (expected, u64::from(n != 4)), "{n}");
+    }
+    assert!(store.verify(None, &Heads::new()).unwrap().is_sound());
+}
+
+/// T21: a lock of another process is waited for as long as was said, and then told. Reading goes on.
+#[test]
+fn a_locked_file_is_waited_for_and_then_told() {
+    let folder = Folder::new();
+    let store = folder.open_with(Options::new().busy_timeout(Duration::from_millis(100)));
+    let head = fill(&store, "a", 3);
+    let lock = folder.raw();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = Instant::now();
+    assert_eq!(store.append("a", 3, Epoch::NONE, &[event(3)]), Err(JournalError::Busy));
+    let waited = start.elapsed();
+    assert!((Duration::from_millis(90)..Duration::from_secs(20)).contains(&waited), "{waited:?}");
+    assert_eq!(store.load("a", 1).unwrap().last().unwrap().head(), head);
+    lock.execute_batch("COMMIT").unwrap();
+    assert_eq!(store.append("a", 3, Epoch::NONE, &[event(3)]).unwrap().head().seq, 4);
+}
+
+/// T30: when the thread that writes dies, every caller is told, now and later; what was acknowledged is
+/// there.
+#[test]
+fn a_dead_writer_leaves_nobody_waiting() {
+    for n in [1, 4, 9, 30] {
+        let folder = Folder::new();
+        let store = folder.open_with(Options::new().faults(Faults::nth(n, Fault::Panic)));
+        let start = Barrier::new(8);
+        let mut answers = Vec::new();
+        thread::scope(|threads| {
+            let writers: Vec<_> = (0..8_u64)
+                .map(|writer| {
+                    let (store, start) = (&store, &start);
+                    threads.spawn(move || {
+                        start.wait();
+                        let append =
+                            |seq| store.append(&format!("c-{writer}"), seq, Epoch::NONE, &[event(seq)]);
+                        (0..5).map(append).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            answers = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        });
+        let broken = |answer: &Result<_, JournalError>| matches!(answer, Err(JournalError::Broken(_)));
+        assert!(answers.iter().flatten().all(|answer| answer.is_ok() || broken(answer)));
+        assert!(answers.iter().all(|of_one| broken(of_one.last().unwrap())), "{n}: {answers:?}");
+        assert!(matches!(store.heads(), Err(JournalError::Broken(_))));
+        drop(store);
+
+        let store = folder.open();
+        assert!(store.verify(None, &Heads::new()).unwrap().is_sound());
+        for (writer, of_one) in answers.iter().enumerate() {
+            let records = store.load(&format!("c-{writer}"), 1).unwrap();
+            let acknowledged = of_one.iter().flatten().map(|appended| appended.head());
+            assert!(
+                acknowledged
+                    .eq(records.iter().map(|record| record.head()).take(of_one.iter().flatten().count()))
+            );
+        }
+    }
+}
+
+/// T20: a file of another program, of a newer release, or that is no database is refused by name and left as
+/// it is.
+#[test]
+fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
+    type IsExpected = fn(&OpenError) -> bool;
+    let foreign: IsExpected = |error| matches!(error, OpenError::Foreign { .. });
+    let newer: IsExpected = |error| matches!(error, OpenError::UnknownVersion { found: 2, known: 1, .. });
+    let cases: [(&str, IsExpected); 3] = [
+        ("PRAGMA application_id = 7", foreign),
+        ("CREATE TABLE mine (x)", foreign),
+        ("PRAGMA application_id = 0x536F6D6D; PRAGMA user_version = 2; CREATE TABLE events (x)", newer),
+    ];
+    for (statements, expected) in cases {
+        let folder = Folder::new();
+        folder.raw().execute_batch(statements).unwrap();
+        let before = fs::read(folder.journal()).unwrap();
+        let error = SqliteStore::open(folder.journal()).unwrap_err();
+        assert!(expected(&error), "{statements}: {error}");
+        assert!(error.to_string().contains("journal.db"), "{error}");
+        assert_eq!(fs::read(folder.journal()).unwrap(), before, "{statements}");
+        assert!(!folder.log().exists());
+    }
+
+    let folder = Folder::new();
+    fs::write(folder.journal(), "Dear diary,\n".repeat(1000)).unwrap();
+    let error = SqliteStore::open(folder.journal()).unwrap_err();
+    assert!(foreign(&error), "{error}");
+    assert!(fs::read_to_string(folder.journal()).unwrap().starts_with("Dear diary,"));
+}
+
+/// S1-34: what would not last is not opened.
+#[test]
+fn a_database_in_memory_is_refused() {
+    for name in ["", ":memory:"] {
+        assert!(matches!(SqliteStore::open(name), Err(OpenError::InMemory { .. })), "{name:?}");
+    }
+}
+
+/// The settings that a promise rests on, as SQLite itself tells them.
+#[test]
+fn the_file_says_what_it_is() {
+    let folder = Folder::new();
+    fill(&folder.open(), "a", 1);
+    let raw = folder.raw();
+    let text = |pragma: &str| -> String {
+        raw.query_row(&format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}"), (), |row| row.get(0))
+            .unwrap()
+    };
+    assert_eq!(
+        ["journal_mode", "application_id", "user_version"].map(text),
+        ["wal", "1399811437", "1"],
+        "in the file"
+    );
+    let strict: i64 = raw
+        .query_row(
+            "SELECT count(*) FROM pragma_table_list WHERE strict AND name IN ('events', 'conversations')",
+            (),
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(strict, 2);
+}
+
+/// Two handles that make the file at the same moment make one.
+#[test]
+fn a_file_is_made_once() {
+    for _ in 0..25 {
+        let folder = Folder::new();
+        let start = Barrier::new(4);
+        thread::scope(|threads| {
+            for n in 0..4 {
+                let (folder, start) = (&folder, &start);
+                threads.spawn(move || {
+                    start.wait();
+                    fill(&folder.open(), &format!("c-{n}"), 2);
+                });
+            }
+        });
+        let verified = folder.open().verify(None, &Heads::new()).unwrap();
+        assert_eq!((verified.conversations, verified.records, verified.is_sound()), (4, 8, true));
+    }
+}
+
+/// The log beside the file is copied and written over, so it does not grow with what is written.
+#[test]
+fn the_log_does_not_grow_with_the_journal() {
+    let folder = Folder::new();
+    let store = folder.open();
+    let body = format!("\"{}\"", "x".repeat(4000));
+    let batch: Vec<Event> = (0..100).map(|n| Event::new("noted", 1, n, &*body).unwrap()).collect();
+    for n in 0..50 {
+        store.append("a", n * 100, Epoch::NONE, &batch).unwrap();
+    }
+    let size = |path| fs::metadata(path).unwrap().len();
+    assert!(size(folder.journal()) > 15 << 20);
+    assert!(size(folder.log()) < 8 << 20, "{} bytes", size(folder.log()));
+}
