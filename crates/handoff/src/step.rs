@@ -589,7 +589,18 @@ impl HandOff {
         &self.taken.package
     }
 
-    /// The record of the hop: what a driver writes down before it takes the handoff.
+    /// Whether [`take`](Self::take) with this time gives the receiver the turn: the run has time left, the receiver is
+    /// ready, and the artifacts are the newest. A driver that keeps a record asks this before it writes, and takes with the
+    /// same time; so no hop is on record that was not taken.
+    pub fn stands(&self, relay: &Relay, at: Millis) -> bool {
+        let Self { run, inner, taken, .. } = self;
+        let is_ready = arbiter::ready(relay, run, &taken.to).is_ok();
+        #[cfg(test)]
+        let is_ready = planted::instead(Bug::ReadyAskedOnce, is_ready, || true);
+        is_ready && !run.is_over(at) && arbiter::is_current(relay, run, inner, taken)
+    }
+
+    /// The record of the hop: what a driver writes down before it takes the handoff, once it [stands](Self::stands).
     pub fn hop(&self) -> &Hop {
         &self.taken.hop
     }
@@ -609,13 +620,10 @@ impl HandOff {
         if self.run.is_over(at) {
             return Step::HandOff(self).now(relay, at);
         }
-        let Self { mut run, inner, outputs, taken } = self;
-        let is_ready = arbiter::ready(relay, &run, &taken.to).is_ok();
-        #[cfg(test)]
-        let is_ready = planted::instead(Bug::ReadyAskedOnce, is_ready, || true);
-        if !is_ready || !arbiter::is_current(relay, &run, &inner, &taken) {
-            return arbitrate(relay, run, inner, at);
+        if !self.stands(relay, at) {
+            return arbitrate(relay, self.run, self.inner, at);
         }
+        let Self { mut run, inner, outputs, taken } = self;
         let added = arbiter::added(&run, &inner, &taken, at);
         let Taken { to, package, mut hop } = *taken;
         hop.at = at;

@@ -237,11 +237,12 @@ impl<'m> Runner<'m> {
                 }
                 Step::HandOff(handoff) => {
                     let span = spans::handoff(&agent, relay, handoff.hop());
-                    let handoff = match self.written_down(handoff, &span, &mut at_handoff) {
+                    let at = (self.clock)();
+                    let handoff = match self.written_down(relay, handoff, at, &span, &mut at_handoff) {
                         ControlFlow::Continue(handoff) => handoff,
                         ControlFlow::Break(driven) => return Ok(driven),
                     };
-                    let (step, is_taken) = self.take(relay, handoff, &span);
+                    let (step, is_taken) = self.take(relay, handoff, at, &span);
                     if is_taken {
                         agent = spans::agent(parent, &conversation, step.run().active(), Some(&span));
                     }
@@ -252,13 +253,19 @@ impl<'m> Runner<'m> {
         }
     }
 
-    /// The handoff once it is on record, unless that fails or `at_handoff` takes it out.
+    /// The handoff once it is on record, unless that fails or `at_handoff` takes it out. One that does not stand any more
+    /// is on no record.
     fn written_down<T>(
         &self,
+        relay: &Relay,
         handoff: HandOff,
+        at: Millis,
         span: &Span,
         at_handoff: &mut impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
     ) -> ControlFlow<Driven<T>, HandOff> {
+        if !handoff.stands(relay, at) {
+            return ControlFlow::Continue(handoff);
+        }
         if let Err(why) = self.write_down(handoff.hop()) {
             spans::record_hop_unwritten(span);
             return ControlFlow::Break(Driven::Unwritten(Step::HandOff(handoff), why));
@@ -270,10 +277,10 @@ impl<'m> Runner<'m> {
     }
 
     /// Takes a handoff: the step after it, and whether the receiver has the turn.
-    fn take(&self, relay: &Relay, handoff: HandOff, span: &Span) -> (Step, bool) {
+    fn take(&self, relay: &Relay, handoff: HandOff, at: Millis, span: &Span) -> (Step, bool) {
         let id = handoff.hop().id.clone();
         let since_user = handoff.run().trail().count_since_user();
-        let step = handoff.take(relay, (self.clock)());
+        let step = handoff.take(relay, at);
         // By its id: where the receiver is no longer ready, all handoffs of the reply are ruled on anew; and where the time
         // is over none of them is.
         let hop = step.run().trail().hops().iter().rev().find(|hop| hop.id == id);

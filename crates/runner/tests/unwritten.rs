@@ -7,7 +7,8 @@ mod harness;
 use harness::{
     Spans, Watched, agent, calls, ended, hands_to, question, relay, runner, says, script, story_of, team,
 };
-use sommelier_handoff::{Delegate, Hop, HopOutcome, OnFailedBranch, Relay, RunEnd, Step};
+use sommelier_handoff::{AgentName, Delegate, Hop, HopOutcome, OnFailedBranch, Relay, Route, RunEnd, Step};
+use sommelier_protocol::ToolName;
 use sommelier_runner::{Parked, RunError, Runner, Stopped, run_until_handoff};
 use sommelier_runtime::Model;
 use std::error::Error;
@@ -201,4 +202,19 @@ fn the_trace_tells_that_a_handoff_failed() {
     assert_eq!(told, [["failed", "unwritten", ""]]);
     assert_eq!(spans.named("invoke_workflow")[0].pick(["end", "error.type"]), ["unwritten", "unwritten"]);
     assert_eq!(spans.named("invoke_agent").len(), 1);
+}
+
+/// C116: where the receiver lost its tool while the disk was full, the second try is not written down: nothing is on record
+/// that was not taken.
+#[test]
+fn a_handoff_that_does_not_stand_any_more_is_not_written_down() {
+    let relay = Relay::builder().agent(agent("a")).agent(agent("b")).entry("a");
+    let relay = relay.route_with(Route::new("a", "b").requires(["look"])).build().unwrap();
+    let (store, model) = (Store::failing(1), script([("a", hands_to("b")), ("a", says("Then not."))]));
+    let runner = writing(&model, &store);
+    let step = unwritten(runner.run(&relay, "hello")).into_step();
+    let step = step.switch_off(AgentName::new("b").unwrap(), ToolName::new("look").unwrap());
+    let report = ended(runner.drive(&relay, step));
+    assert_eq!((report.answer(), report.hops().count(), report.refusals().count()), ("Then not.", 0, 1));
+    assert_eq!(store.ids(), [""; 0]);
 }

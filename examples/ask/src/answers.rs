@@ -8,6 +8,11 @@ use std::fmt;
 
 /// Who decides on tools that need approval: a person, unless a flag does.
 pub(crate) fn gate(flags: &Flags) -> Result<Gate, Misuse> {
+    let by_flag = if flags.approve { "--approve" } else { "--deny" };
+    if (flags.approve || flags.deny) && !flags.answers.is_empty() {
+        let why = format!("{by_flag} and --answer were both given; {by_flag} answers all that is asked");
+        return Err(Misuse::new(why));
+    }
     match (flags.approve, flags.deny) {
         (true, true) => Err(Misuse::new("--approve and --deny were both given; one is possible")),
         (true, false) => Ok(Gate::approve_all()),
@@ -32,7 +37,7 @@ pub(crate) fn conversation(flags: &Flags) -> Result<&str, Misuse> {
 /// text and the clock are: an answer belongs to the text that it was seen with.
 ///
 /// A wrong answer may come to light after a right one was taken. What that did is in the house of this process, and is
-/// gone with it.
+/// gone with it; the error says so.
 ///
 /// # Errors
 /// [`Wrong`] when an answer cannot be taken.
@@ -43,22 +48,43 @@ pub(crate) fn settle(
     written: &[String],
 ) -> Result<Outcome, Box<dyn Error>> {
     let mut left = read_all(written, &Open::of(&outcome))?;
+    let all = left.len();
     while !left.is_empty() {
+        let taken = Taken(all - left.len());
         let Outcome::Waiting(parked) = outcome else {
-            return Err(Wrong::NotAsked { id: left.swap_remove(0).id }.into());
+            return Err(Wrong::NotAsked { id: left.swap_remove(0).id, taken }.into());
         };
         let questions = parked.questions();
         let is_open = |given: &Given| questions.iter().any(|(_, question)| *question.id == *given.id);
         let given = left.remove(left.iter().position(is_open).unwrap_or_default());
-        outcome = runner.answer(relay, parked, &given.id, given.answer).map_err(wrong)?;
+        outcome =
+            runner.answer(relay, parked, &given.id, given.answer).map_err(|error| wrong(error, taken))?;
     }
     Ok(outcome)
 }
 
-fn wrong(error: RunError) -> Box<dyn Error> {
+fn wrong(error: RunError, taken: Taken) -> Box<dyn Error> {
     match error {
-        RunError::Rejected { why, parked } => Wrong::Rejected { why, open: Open::in_run(&parked) }.into(),
+        RunError::Rejected { why, parked } => {
+            Wrong::Rejected { why, open: Open::in_run(&parked), taken }.into()
+        }
         other => other.into(),
+    }
+}
+
+/// How many answers were taken before one that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken(usize);
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            1 => f.write_str("; the answer before it was taken, and what it did is gone with this call"),
+            many => {
+                write!(f, "; {many} answers before it were taken, and what they did is gone with this call")
+            }
+        }
     }
 }
 
@@ -137,10 +163,10 @@ pub(crate) enum Wrong {
     Unreadable { written: String, open: Open },
     #[error("{id:?} is answered twice, and one answer is possible; {open}")]
     Twice { id: String, open: Open },
-    #[error("{}; {open}", without_list(why))]
-    Rejected { why: Rejected, open: Open },
-    #[error("{id:?} was not asked, and the run has ended: leave its --answer out")]
-    NotAsked { id: String },
+    #[error("{}; {open}{taken}", without_list(why))]
+    Rejected { why: Rejected, open: Open, taken: Taken },
+    #[error("{id:?} was not asked, and the run has ended: leave its --answer out{taken}")]
+    NotAsked { id: String, taken: Taken },
 }
 
 /// Why, without the list of open questions, which stands behind it with what each can be answered.
@@ -223,7 +249,8 @@ mod tests {
         let (first, second) = ("c/1/1/0/1/1/0 (approve, reject)", "c/1/1/0/1/1/1 (approve, reject)");
         assert_eq!(told, format!("no question \"c/1/1/0\" is open; open: {first}, {second}"));
         let told = open_after(&["c/1/1/0/1/1/0=approve", "c=approve"]).unwrap_err();
-        assert_eq!(told, format!("no question \"c\" is open; open: {second}"));
+        let gone = "the answer before it was taken, and what it did is gone with this call";
+        assert_eq!(told, format!("no question \"c\" is open; open: {second}; {gone}"));
     }
 
     #[test]

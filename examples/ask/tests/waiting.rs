@@ -180,9 +180,20 @@ fn an_answer_that_nobody_asked_for_is_wrong_use() {
     let not_asked = |id: &str| format!("{id:?} was not asked, and the run has ended: leave its --answer out");
     let approve = format!("{ID}=approve");
     misused("Quote Focus pro 3h", &["--answer", &approve], &not_asked(ID));
-    misused(BOOK, &["--approve", "--answer", &approve], &not_asked(ID));
-    misused(BOOK, &["--deny", "--answer", &approve], &not_asked(ID));
-    misused(BOOK, &["--answer", &approve, "--answer", "ask/1/2/0=approve"], &not_asked("ask/1/2/0"));
+    let gone = "the answer before it was taken, and what it did is gone with this call";
+    let told = format!("{}; {gone}", not_asked("ask/1/2/0"));
+    misused(BOOK, &["--answer", &approve, "--answer", "ask/1/2/0=approve"], &told);
+}
+
+/// A no to one question beside a yes to all might be overlooked, so both together are refused before anything is done.
+#[test]
+fn an_answer_beside_a_flag_that_answers_all_is_wrong_use() {
+    for flag in ["--approve", "--deny"] {
+        let told = format!("{flag} and --answer were both given; {flag} answers all that is asked");
+        for answer in ["approve", "reject:no"] {
+            misused(BOOK, &[flag, "--answer", &format!("{ID}={answer}")], &told);
+        }
+    }
 }
 
 #[test]

@@ -13,6 +13,9 @@ use crate::intent::{Intent, Reading, classify_intent, speaks_of};
 pub struct DeskRules;
 
 impl DeskRules {
+    /// What stands for a model's name.
+    const NAME: &'static str = "desk-rules";
+
     /// The label of whatever they decide.
     pub const LABEL: &'static str = "desk rules (no model)";
 }
@@ -21,17 +24,19 @@ impl Model for DeskRules {
     fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
         let seen = Seen::of(&request);
         let caller = Some(&*request.caller);
-        Ok(if caller == Role::Billing.agent() {
+        let mut reply = if caller == Role::Billing.agent() {
             billing(&seen)
         } else if caller == Role::Technical.agent() {
             technical(&seen)
         } else {
             triage(&seen)
-        })
+        };
+        reply.model = Self::NAME.into();
+        Ok(reply)
     }
 
     fn name(&self) -> Option<&str> {
-        Some("desk-rules")
+        Some(Self::NAME)
     }
 
     fn label(&self) -> Option<&str> {

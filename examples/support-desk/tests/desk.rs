@@ -281,7 +281,8 @@ fn every_path_tells_agent_answer_number_and_log() {
     assert_eq!(time_of_day(OPENING + 3_725_000), "11:02:05");
 }
 
-/// The customer goes on with something else; what billing was given and nobody has done is still found.
+/// What billing was given and could not begin is open while it may be tried again. Once the customer goes on with something
+/// else it has failed, and what it leaves is still found.
 #[test]
 fn work_that_nobody_has_ended_is_found_in_the_trail() {
     let unreachable = ModelError::Unreachable { detail: "gone".into() };
@@ -292,10 +293,20 @@ fn work_that_nobody_has_ended_is_found_in_the_trail() {
     let failed = ended(desk.ask(None, TWICE).unwrap());
     assert_eq!(open(&failed), ["c/1/1/0 billing_agent"]);
     let later = ended(desk.ask(Some(failed.done().clone()), "It crashes.").unwrap());
+    let trail = later.done().run().trail();
+    let left: Vec<_> = trail.unfinished().map(|(hop, item)| format!("{} {item}", hop.to)).collect();
     assert_eq!(
-        (later.last_agent(), open(&later)),
-        ("technical_agent", vec!["c/1/1/0 billing_agent".to_owned()])
+        (later.last_agent(), open(&later), left),
+        (
+            "technical_agent",
+            Vec::new(),
+            vec![
+                "billing_agent resolve the query".to_owned(),
+                "technical_agent resolve the query".to_owned(),
+            ]
+        )
     );
+    assert_eq!(trail.hops()[0].end.unwrap().how, Closing::Failed, "nobody tries it again");
 
     let again = failed.into_done().retry(&desk.relay).unwrap();
     let other = Desk::new("c", DeskRules).unwrap();
