@@ -117,14 +117,12 @@ pub(crate) enum Bug {
     AnswerIsAll,
     /// The constraints of the house are not carried on.
     HouseNotBinding,
-    /// A call that does not run is in doubt when the run is called off.
-    RejectedInDoubt,
     /// A hop renews the budget.
     HopRenewsBudget,
 }
 
 impl Bug {
-    pub(crate) const ALL: [Self; 58] = [
+    pub(crate) const ALL: [Self; 57] = [
         Self::OutputDropped,
         Self::OutputsSwapped,
         Self::RefusedHopCounted,
@@ -181,7 +179,6 @@ impl Bug {
         Self::ItemsLostOnReturn,
         Self::AnswerIsAll,
         Self::HouseNotBinding,
-        Self::RejectedInDoubt,
         Self::HopRenewsBudget,
     ];
 }

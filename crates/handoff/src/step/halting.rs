@@ -1,8 +1,6 @@
 //! How a run ends where it stands: called off, or because its time is over.
 
 use super::{CallTools, Done, Step, finish};
-#[cfg(test)]
-use crate::planted::{self, Bug};
 use crate::{Millis, Relay, Run, RunEnd};
 
 impl Step {
@@ -67,11 +65,7 @@ impl Step {
             Self::CallModel(step) => (step.run, step.inner.set_down()),
             Self::CallTools(step) => {
                 let why = format!("{why}; whether the call had an effect is not known");
-                #[cfg(test)]
-                let settled = if planted::is(Bug::RejectedInDoubt) { step } else { step.settled() };
-                #[cfg(not(test))]
-                let settled = step.settled();
-                let CallTools { run, inner } = settled;
+                let CallTools { run, inner } = step.settled();
                 (run, inner.abandon(&why))
             }
             Self::Delegate(step) => {
