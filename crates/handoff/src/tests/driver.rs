@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::coverage::Coverage;
 use super::person::{Gate, Saying, drawn, one_of};
-use super::scenario::{CallOff, Move, ROOT, Reply, Scenario, Speech, Switch};
+use super::scenario::{CallOff, Moment, Move, ROOT, Reply, Scenario, Speech, Switch};
 use super::team::{POLICY, REQUIRED, Voice};
 use super::tree::Tree;
 use crate::{Answer, Asks, Rejected, Relay, Step};
@@ -67,9 +67,8 @@ pub(super) fn play(scenario: &Scenario, coverage: &Coverage) {
         let path = hand.pick(&step, Order::Drawn);
         tree.check_step(&step, &path);
         let Some(input) = hand.input(&relay, &step, &path) else { break };
-        if let Input::Decide(id, answer) = &input {
+        if let Input::Decide(id, _) = &input {
             slip(&relay, &step, id, &hand, coverage);
-            hand.decided.push((id.clone(), answer.clone()));
         }
         let next = gone_on(&relay, step.clone(), &path, input.clone());
         twin = gone_on(&relay, twin, &path, input.clone());
@@ -80,16 +79,17 @@ pub(super) fn play(scenario: &Scenario, coverage: &Coverage) {
     if hand.may_differ {
         return;
     }
-    let other = played(&relay, scenario, Order::LastFirst);
-    assert_eq!(Some(step), other, "any order of the branches comes to the same tree");
-    tree.compared();
+    if let Some(other) = played(&relay, scenario, Order::LastFirst) {
+        assert_eq!(step, other, "any order of the branches comes to the same tree");
+        tree.compared();
+    }
 }
 
 /// Whether two orders of the branches come to the same tree, with nothing checked on the way.
 pub(super) fn orders_agree(scenario: &Scenario) -> bool {
     let relay = scenario.relay();
     let [drawn, other] = [Order::Drawn, Order::LastFirst].map(|order| played(&relay, scenario, order));
-    drawn == other
+    drawn.zip(other).is_none_or(|(drawn, other)| drawn == other)
 }
 
 /// Where the scenario ends in this order; none when it is called off at a moment that other orders do not have.
@@ -311,9 +311,20 @@ impl<'a> Hand<'a> {
     }
 
     fn is_due(&self, due: &CallOff, tree: &Step) -> bool {
-        match due.when_waiting {
-            true => matches!(tree.open()[0], Step::AskHuman(_)),
-            false => due.root <= self.root && due.branches == self.branches,
+        let first = tree.open()[0];
+        match due.moment {
+            Moment::Waiting => matches!(first, Step::AskHuman(_)),
+            Moment::Rejected => match first {
+                Step::CallTools(calls) => {
+                    let reply = format!("{}/", calls.scope());
+                    let is_no = |(id, answer): &(String, Answer)| {
+                        id.starts_with(&reply) && matches!(answer, Answer::Reject { .. })
+                    };
+                    self.decided.iter().any(is_no)
+                }
+                _ => false,
+            },
+            Moment::AfterSteps => due.root <= self.root && due.branches == self.branches,
         }
     }
 
@@ -359,7 +370,9 @@ impl<'a> Hand<'a> {
                 let ids: String = questions.iter().map(|question| &*question.id).collect();
                 let question = &questions[drawn(&ids) % questions.len()];
                 let saying = one_of(&self.scenario.sayings, &question.id).unwrap_or(Saying::Yes);
-                Input::Decide(question.id.to_string(), saying.answer(&question.asks, &question.id))
+                let answer = saying.answer(&question.asks, &question.id);
+                self.decided.push((question.id.to_string(), answer.clone()));
+                Input::Decide(question.id.to_string(), answer)
             }
             Step::Delegate(_) => Input::Join,
             Step::HandOff(_) => Input::Take,

@@ -19,7 +19,7 @@ use crate::planted::{self, Bug};
 /// The scenarios of a search that nobody sets otherwise.
 const CASES: u32 = 100;
 /// Those that are enough to have seen everything.
-const ENOUGH: u32 = 250;
+const ENOUGH: u32 = 400;
 /// The seed where the same scenarios are wanted in each run.
 const SEED: u64 = 7;
 
@@ -119,7 +119,7 @@ fn an_order_of_branches_that_matters_is_seen() {
 #[test]
 fn each_planted_bug_is_found_and_without_one_nothing_is() {
     let needed = Bug::ALL.map(|bug| {
-        let search = planted::with(Some(bug), || search(fixed(ENOUGH)));
+        let search = planted::with(Some(bug), || search(fixed(2 * ENOUGH)));
         println!("{bug:?} is found by scenario {}", search.played);
         assert!(search.failure.is_some(), "{bug:?} is planted and not found");
         search.played

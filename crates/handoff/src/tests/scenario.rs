@@ -52,8 +52,17 @@ pub(super) struct CallOff {
     pub(super) root: usize,
     pub(super) branches: usize,
     pub(super) whole: bool,
-    /// Not then, but when the step that is open first waits for a person.
-    pub(super) when_waiting: bool,
+    pub(super) moment: Moment,
+}
+
+/// When it is due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Moment {
+    AfterSteps,
+    /// As soon as the step that is open first waits for a person.
+    Waiting,
+    /// As soon as tools are out of a reply of which a person has rejected a call.
+    Rejected,
 }
 
 /// What follows an end of the run.

@@ -17,13 +17,13 @@ pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
         prop_oneof![Just(EntryPolicy::Active), Just(EntryPolicy::Entry)],
         limits(),
         prop_oneof![1 => 1..6_u32, 3 => 6..20_u32],
-        (vec(way(), ROUTES.len()), vec(prop::bool::weighted(0.5), AGENTS.len()), prop::bool::weighted(0.2)),
+        (vec(way(), ROUTES.len()), vec(prop::bool::weighted(0.6), AGENTS.len()), prop::bool::weighted(0.2)),
     );
     let models = (vec(root_reply(), 0..20), vec(branch_reply(), 0..10));
     let moves = vec(prop_oneof![2 => speech().prop_map(Move::Hear), 1 => Just(Move::Retry)], 0..6);
     let user = (speech(), moves, vec(option::weighted(0.08, speech()), 0..40));
     let tree = (vec(0..6_usize, 0..12), option::weighted(0.35, call_off()));
-    let tools = (vec(option::weighted(0.4, switch()), 0..40), vec(prop::bool::weighted(0.25), 0..12));
+    let tools = (vec(option::weighted(0.4, switch()), 0..40), vec(prop::bool::weighted(0.4), 0..12));
     let people = (
         vec(prop::sample::select(&[Saying::Yes, Saying::Yes, Saying::No, Saying::TakeOver][..]), 0..6),
         vec(prop::sample::select(&[Gate::Run, Gate::Deny, Gate::Ask, Gate::Ask, Gate::AskOne][..]), 0..6),
@@ -61,7 +61,7 @@ pub(super) fn scenario() -> impl Strategy<Value = Scenario> {
 }
 
 fn way() -> impl Strategy<Value = Way> {
-    let [returns, is_gated, is_guarded] = [0.25, 0.2, 0.3].map(prop::bool::weighted);
+    let [returns, is_gated, is_guarded] = [0.4, 0.2, 0.3].map(prop::bool::weighted);
     (returns, is_gated, is_guarded).prop_map(|(returns, is_gated, is_guarded)| Way {
         returns,
         is_gated,
@@ -71,12 +71,17 @@ fn way() -> impl Strategy<Value = Way> {
 
 fn call_off() -> impl Strategy<Value = CallOff> {
     let branches = prop_oneof![1 => Just(0), 2 => 1..5_usize];
-    let (whole, when_waiting) = (prop::bool::weighted(0.7), prop::bool::weighted(0.3));
-    (0..6_usize, branches, whole, when_waiting).prop_map(|(root, branches, whole, when_waiting)| CallOff {
+    let whole = prop::bool::weighted(0.7);
+    let moment = prop_oneof![
+        4 => Just(Moment::AfterSteps),
+        2 => Just(Moment::Waiting),
+        1 => Just(Moment::Rejected),
+    ];
+    (0..6_usize, branches, whole, moment).prop_map(|(root, branches, whole, moment)| CallOff {
         root,
         branches,
         whole,
-        when_waiting,
+        moment,
     })
 }
 
@@ -129,7 +134,7 @@ fn switch() -> impl Strategy<Value = Switch> {
     let deputy = prop::sample::select(&DEPUTIES[..]).prop_map(|deputy| (deputy.asker, deputy.tool));
     let deputy = (deputy, prop::bool::weighted(0.25));
     let gated = ((prop::sample::select(&AGENTS[..]), Just(GATED)), prop::bool::weighted(0.25));
-    prop_oneof![3 => required, 3 => other, 2 => deputy, 1 => gated]
+    prop_oneof![3 => required, 3 => other, 2 => deputy, 2 => gated]
         .prop_map(|((agent, tool), is_on)| Switch { agent, tool, is_on })
 }
 
@@ -140,7 +145,7 @@ fn root_reply() -> impl Strategy<Value = Reply> {
 
 /// A reply in a branch: words oftener, or few would ever find anything.
 fn branch_reply() -> impl Strategy<Value = Reply> {
-    reply([5, 8, 7, 8, 9])
+    reply([5, 8, 7, 12, 9])
 }
 
 /// A reply: so often handoffs, tools, questions to delegates and to people, and words.
@@ -148,7 +153,8 @@ fn reply([handing, running, asking, waiting, saying]: [u32; 5]) -> impl Strategy
     let handoffs = vec(prop_oneof![5 => handoff().boxed(), 1 => block().boxed()], 1..4);
     let asks = vec(prop_oneof![6 => ask().boxed(), 1 => handoff().boxed(), 1 => block().boxed()], 1..4);
     let asks = prop_oneof![3 => asks, 1 => two_asked()];
-    let calls = vec((id(), own()).prop_map(|(id, own)| Block::Call(id, own)), 1..4);
+    let call = (id(), own()).prop_map(|(id, own)| Block::Call(id, own));
+    let calls = vec(prop_oneof![2 => call.boxed(), 1 => gated().boxed()], 1..4);
     let people = vec(prop_oneof![3 => person().boxed(), 2 => gated().boxed(), 1 => block().boxed()], 1..4);
     let says = |blocks: BoxedStrategy<Vec<Block>>, stop: BoxedStrategy<Option<StopReason>>| {
         (blocks, stop).prop_map(|(blocks, stop)| Reply::Says { blocks, stop })
