@@ -72,6 +72,7 @@ mod completion;
 mod contract;
 mod delegate;
 mod edges;
+mod effects;
 mod failure;
 mod field;
 mod guards;

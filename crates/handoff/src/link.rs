@@ -1,14 +1,15 @@
 //! The record of delegations: who asked whom, and what came of it.
 
 use serde::{Deserialize, Serialize};
-use sommelier_protocol::{Message, ToolName};
+use sommelier_protocol::ToolName;
 use sommelier_runtime::turn::Used;
-use sommelier_runtime::{AgentName, ToolOutput, Turn, tool};
+use sommelier_runtime::{AgentName, ToolOutput, Turn};
 
 use crate::contract::Stated;
+use crate::effects::effects;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{Closing, DelegateRefusal, Done, HandoffPackage, Millis, Relay, Run, RunEnd, law};
+use crate::{Closing, DelegateRefusal, Done, HandoffPackage, Millis, Relay, RunEnd, law};
 
 /// One delegation, from the agent that asked to the branch that answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -243,28 +244,6 @@ impl DelegateResult {
             DelegateStatus::Failed => ToolOutput::error("delegate_failed", text),
         }
     }
-}
-
-/// The tools that need approval and ran in a run or its branches, in the order of the agents at rest.
-fn effects(run: &Run, relay: &Relay) -> Vec<Box<str>> {
-    let mut effects = Vec::new();
-    for (agent, turn) in run.at_rest() {
-        let Some(agent) = relay.agent(agent.as_str()) else { continue };
-        let results: Vec<_> = turn.messages().iter().flat_map(Message::tool_results).collect();
-        let gated = turn.messages().iter().flat_map(Message::tool_uses);
-        for call in gated.filter(|call| agent.table().needs_approval(call.name())) {
-            let Some(result) = results.iter().find(|result| result.tool_use_id() == call.id()) else {
-                continue;
-            };
-            if !result.is_error() {
-                effects.push(call.name().into());
-            } else if tool::is_in_doubt(&result.words()) {
-                effects.push([call.name(), " (not known)"].concat().into());
-            }
-        }
-    }
-    effects.extend(run.links().iter().filter_map(Link::result).flat_map(|result| result.effects.clone()));
-    effects
 }
 
 /// What was spent.

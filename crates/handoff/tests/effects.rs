@@ -3,8 +3,11 @@
 
 mod harness;
 
-use harness::{Session, agent, calls, hands_to, relay, says, script};
-use sommelier_handoff::{Agent, BuildError, DEPTH, Delegate, Done, PackagePolicy, Relay, RunEnd, Step};
+use harness::{Down, Session, agent, calls, hands_to, payer, pays, relay, says, script, to};
+use sommelier_handoff::{
+    Agent, BuildError, DEPTH, Delegate, Done, HANDOFF_TO_SPECIALIST, PackagePolicy, Relay, Route, RunEnd,
+    Step,
+};
 use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{ScriptedModel, Tool, script};
 
@@ -74,6 +77,32 @@ fn what_may_have_been_done_is_told_as_not_known() {
         (result.reason.as_deref(), &*result.effects[0]),
         (Some("cancelled: the house is on fire"), "book (not known)")
     );
+}
+
+/// An agent that waits for a handoff to come back when its branch fails: what ran before is told, also what ran in the reply
+/// that hands over, whose results are no message yet.
+#[test]
+fn what_an_agent_did_that_waits_is_told() {
+    let team = || {
+        let relay = Relay::builder().agent(payer("x")).agent(agent("y")).entry("x");
+        Delegate::team("ask_booker", relay.route_with(Route::new("x", "y").returns()).build().unwrap())
+    };
+    let relay = desk(team().max_model_calls(10));
+    let hands = (HANDOFF_TO_SPECIALIST, to("y", "Go on."));
+    for turns in [vec![calls([pays("INV-1")]), hands_to("y")], vec![calls([pays("INV-1"), hands])]] {
+        let steps = turns.len();
+        let turns = turns.into_iter().map(|turn| ("x", turn));
+        let asker = [("supervisor", calls([ASK])), ("supervisor", says("It is paid, and nobody said so."))];
+        let model = script(turns.chain(asker));
+        let model = Down { model: &model, agents: &["y"] };
+        let session = Session::with(&relay, &model).say("Pay it.");
+        let gate = session.open().remove(0);
+        let session = session.approve(&gate).ends(RunEnd::Answered);
+        let told = format!(
+            r#"tu_1_0!{{"status":"failed","finding":null,"reason":"failed: unreachable","steps_used":{steps},"effects":["pay"]}}"#
+        );
+        assert_eq!(session.results("supervisor", 0), [told]);
+    }
 }
 
 /// Why a branch failed is told by its kind: no name of an agent that the asker does not know, no word of a service.
