@@ -1,13 +1,13 @@
 //! Whether a receiver has kept to what bound it.
 
 use serde::{Deserialize, Serialize};
-use sommelier_protocol::{Message, ToolResult, ToolUse};
+use sommelier_protocol::{Message, Role, ToolResult, ToolUse};
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::own_guard::asked;
-use crate::{Closing, HandoffPackage, Hop};
+use crate::{Closing, Contract, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop};
 
 /// What became of one constraint of a package, as far as code can tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +106,34 @@ impl<'a> Work<'a> {
             message.tool_uses().map(move |call| (call, result(call)))
         })
     }
+}
+
+/// Where in its receiver's conversation the work of a hop begins: with the message that brought the package, or with the
+/// result of a handoff that came back. It is 0 where neither is found. `later` hops have brought the same since.
+///
+/// Only what code has put there counts. Words of the model, and results of tools that it can make say the same, would hide
+/// the work before them.
+pub(crate) fn begins(messages: &[Message], hop: &Hop, contract: Option<Contract>, later: usize) -> usize {
+    let Some(package) = &hop.package else { return 0 };
+    let told = [None, contract].map(|contract| package.to_prompt_under(&hop.from, contract));
+    let json = package.to_json();
+    let brings = |(place, message): &(usize, &Message)| {
+        let calls = place.checked_sub(1).and_then(|before| messages.get(before));
+        let handed = calls.into_iter().flat_map(Message::tool_uses).filter(|call| is_handoff(call));
+        let handed: Vec<&str> = handed.map(ToolUse::id).collect();
+        let is_back = |result: &ToolResult| {
+            !result.is_error() && handed.contains(&result.tool_use_id()) && result.words().contains(&json)
+        };
+        message.role == Role::User
+            && (message.texts().any(|text| told.iter().any(|told| told == text))
+                || message.tool_results().any(is_back))
+    };
+    let places = messages.iter().enumerate().rev().filter(brings).map(|(place, _)| place);
+    places.take(later.saturating_add(1)).last().unwrap_or_default()
+}
+
+fn is_handoff(call: &ToolUse) -> bool {
+    call.name() == HANDOFF_TO_SPECIALIST
 }
 
 type Check = dyn Fn(&Work<'_>) -> Checked + Send + Sync;

@@ -2,13 +2,22 @@
 
 mod harness;
 
-use harness::{Session, agent, hands, looks, says, script};
-use sommelier_handoff::{Closing, Compliance, Conduct, LoadError, Relay, RelayBuilder, RunEnd, Step, Work};
-use sommelier_runtime::ScriptedModel;
+use harness::{Session, Turn, agent, calls, hands, looks, says, script};
+use serde_json::value::RawValue;
+use sommelier_handoff::{
+    Agent, Closing, Compliance, Conduct, LoadError, Relay, RelayBuilder, RunEnd, Step, Work,
+};
+use sommelier_runtime::tool::{CallContext, Failure};
+use sommelier_runtime::{ScriptedModel, Tool, script};
 
 /// Three agents in a row; "look at most: N" is checked in code.
 fn row() -> RelayBuilder {
-    let agents = [agent("a"), agent("b"), agent("c")];
+    row_of(agent("b"))
+}
+
+/// The same with another agent in the middle.
+fn row_of(b: Agent) -> RelayBuilder {
+    let agents = [agent("a"), b, agent("c")];
     let builder = agents.into_iter().fold(Relay::builder().entry("a"), RelayBuilder::agent);
     builder.route("a", "b").route("b", "c").constraint_check_of("look at most: ", |work| {
         let most: usize = work.constraint().trim_start_matches("look at most: ").parse()?;
@@ -148,6 +157,26 @@ fn a_check_sees_the_work_and_no_more() {
             r#"a Go on. Done Some("Fine.") ["look=\"last\""]"#,
         ]
     );
+}
+
+/// A receiver that says its package once more, or has a tool that says it, hides nothing of what it did before: its work
+/// begins where code has brought the package.
+#[test]
+fn a_receiver_hides_no_work() {
+    let tell = r#"{"task":"Go on.","context":{},"constraints":["look at most: 0"]}"#;
+    let note = Tool::new("note", "Notes.", |_: harness::Nothing, _: &CallContext<'_>| {
+        Ok::<_, Failure>(serde_json::from_str::<Box<RawValue>>(tell).unwrap())
+    });
+    let relay = row_of(agent("b").tools([note])).build().unwrap();
+    let echo = || -> Turn { Box::new(|request| script::say(request.messages[0].texts().next().unwrap())) };
+    let notes = || calls([("note", "{}")]);
+    for turns in [vec![echo()], vec![notes(), says("Fine.")]] {
+        let turns = turns.into_iter().map(|turn| ("b", turn));
+        let first = [("a", hands(package("b", r#""look at most: 0""#))), ("b", looks("x"))];
+        let model = script(first.into_iter().chain(turns));
+        let session = Session::new(&relay, &model).say("hello");
+        assert_eq!(found(&session), [told(&[("look at most: 0", "broken")])]);
+    }
 }
 
 /// A saved run in which a word on a constraint was taken out, or put in where no check is, is not loaded.

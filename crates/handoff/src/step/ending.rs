@@ -8,7 +8,7 @@ use crate::contract::Owed;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::work::{self, Work};
-use crate::{Closing, Compliance, Contract, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
+use crate::{Closing, Compliance, HandoffPackage, Hop, Millis, Relay, Run, RunEnd};
 
 /// The turn has come to rest, and nobody in this run waits for its answer. One that breaks the run's contract is sent
 /// back, if it may be.
@@ -99,7 +99,7 @@ pub(super) fn end_all(relay: &Relay, run: &mut Run, how: Closing, why: &str, at:
 fn check(relay: &Relay, run: &Run, hop: &Hop, package: &HandoffPackage, how: Closing) -> Vec<Compliance> {
     let (messages, answer) = conversation(run, &hop.to);
     let contract = run.extra().owed.map(|owed| owed.contract);
-    let messages = &messages[since(messages, hop, package, contract)..];
+    let messages = &messages[work::begins(messages, hop, contract, 0)..];
     let constraints = package.constraints().iter().map(|text| &**text);
     let of = |constraint| {
         let answer = answer.as_deref();
@@ -116,17 +116,6 @@ fn conversation<'a>(run: &'a Run, agent: &str) -> (&'a [Message], Option<String>
     }
     let waits = run.extra().awaiting.iter().find(|waits| waits.agent.as_str() == agent);
     (waits.map_or(&[], |waits| waits.inner.messages()), None)
-}
-
-/// Where in a conversation the package came: as a message, or as the result of a handoff that came back.
-fn since(messages: &[Message], hop: &Hop, package: &HandoffPackage, contract: Option<Contract>) -> usize {
-    let under = [None, contract].map(|contract| package.to_prompt_under(&hop.from, contract));
-    let json = package.to_json();
-    let brings = |message: &Message| {
-        message.texts().any(|text| under.iter().any(|told| told == text))
-            || message.tool_results().any(|result| result.words().contains(&json))
-    };
-    messages.iter().rposition(brings).unwrap_or(0)
 }
 
 impl Done {
