@@ -159,9 +159,10 @@ pub struct DelegateResult {
     /// branch only their number does, since what its agents handed each other is their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Box<str>>,
-    /// Model calls of the branch, those of its own delegates included.
+    /// Model calls of the branch, those of its own delegates included; where the turn comes back, those since it was
+    /// handed over.
     pub steps_used: u32,
-    /// The tools that need approval and ran in the branch, whatever came of it: what they did stays done. One of which
+    /// The tools that need approval and ran in the branch, or since the turn was handed over, whatever came of it: what they did stays done. One of which
     /// nobody knows whether it did anything has ` (not known)` behind its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Box<str>>,

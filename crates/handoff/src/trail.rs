@@ -259,6 +259,11 @@ impl Trail {
         self.hops.iter().rev().find(|hop| hop.outcome.is_taken() && *hop.to == *agent.as_str())
     }
 
+    /// The newest hop by which `agent` handed over.
+    pub(crate) fn newest_from(&self, agent: &AgentName) -> Option<&Hop> {
+        self.hops.iter().rev().find(|hop| hop.outcome.is_taken() && hop.from == *agent)
+    }
+
     /// The newest hop to `agent`, while nobody has ended the work.
     pub(crate) fn held(&self, agent: &AgentName) -> Option<&Hop> {
         self.newest_to(agent).filter(|hop| hop.end.is_none())

@@ -3,8 +3,8 @@
 
 mod harness;
 
-use harness::{Down, Session, agent, hands_to, says, script};
-use sommelier_handoff::{Closing, EntryPolicy, HopEnd, Relay, Route, RunEnd};
+use harness::{Down, Session, agent, calls, hands_to, payer, pays, question, says, script};
+use sommelier_handoff::{Closing, Delegate, EntryPolicy, Guards, HopEnd, Relay, Route, RunEnd};
 
 fn relay(returns: bool) -> Relay {
     let route = Route::new("a", "b");
@@ -90,5 +90,60 @@ fn a_turn_that_begins_anew_leaves_no_orphan() {
     assert_eq!(
         session.results("a", 0),
         [r#"tu_1_0!{"error":"not_run","detail":"the user has spoken, and the turn has begun anew"}"#]
+    );
+}
+
+/// What the one that waits is told of the way: the model calls of all that worked since, those of their delegates too, and
+/// the tools that ran and cannot be undone. What was done before it handed over, or by the receiver at an earlier turn, is
+/// none of it.
+#[test]
+fn what_was_done_since_is_told_to_the_one_that_waits() {
+    let mut guards = Guards::default().max_handoffs(9);
+    guards.refuse_repeated_pairs = false;
+    let relay = Relay::builder()
+        .agent(payer("a"))
+        .agent(payer("b"))
+        .agent(payer("c"))
+        .entry("a")
+        .route_with(Route::new("a", "b").returns())
+        .route("b", "c")
+        .route("c", "a")
+        .delegate("b", Delegate::new("ask_v", agent("v")))
+        .guards(guards)
+        .build()
+        .unwrap();
+    let pay = |n: &str| calls([pays(n)]);
+    let model = script([
+        ("a", pay("1")),
+        ("a", hands_to("b")),
+        ("b", pay("2")),
+        ("b", says("Paid.")),
+        ("a", hands_to("b")),
+        ("b", calls([("ask_v", question("What is it?"))])),
+        ("v", says("An invoice.")),
+        ("b", pay("3")),
+        ("b", hands_to("c")),
+        ("c", pay("4")),
+        ("c", says("Paid too.")),
+        ("a", hands_to("b")),
+        ("b", hands_to("c")),
+        ("c", pay("5")),
+        ("c", hands_to("a")),
+        ("a", says("All is paid.")),
+    ]);
+    let mut session = Session::new(&relay, &model).say("hello");
+    while session.is_waiting() {
+        let gate = session.open().remove(0);
+        session = session.approve(&gate);
+    }
+    let session = session.ends(RunEnd::Answered);
+    let told: Vec<String> = (1..4).flat_map(|n| session.results("a", n)).collect();
+    assert_eq!(
+        told,
+        [
+            r#"tu_2_0={"status":"done","finding":"Paid.","steps_used":2,"effects":["pay"]}"#,
+            r#"tu_3_0={"status":"done","finding":"Paid too.","steps_used":6,"effects":["pay","pay"]}"#,
+            r#"tu_4_0={"status":"handed_back","from":"c","package":{"task":"Go on.","context":{}},"effects":["pay"]}"#,
+        ]
     );
 }

@@ -13,6 +13,7 @@ use sommelier_runtime::{AgentName, ToolOutput, Turn};
 
 use super::ending::end_work;
 use super::{Step, advance, end_of, lost, unanswered};
+use crate::effects;
 use crate::link::ITEMS_OPEN;
 #[cfg(test)]
 use crate::planted::{self, Bug};
@@ -40,6 +41,9 @@ pub(super) fn give_back(relay: &Relay, mut run: Box<Run>, turn: Turn, at: Millis
     #[cfg(test)]
     let active = planted::instead(Bug::ReturnLeftOpen, active, || relay.entry().clone());
     run.set_down(turn);
+    if let Some(hop) = awaited(&run) {
+        (result.steps_used, result.effects) = effects::since(&run, relay, hop);
+    }
     end_work(relay, &mut run, &active, result.status.closing(), at);
     resume(relay, run, result.output(), at)
 }
@@ -60,8 +64,16 @@ pub(super) fn hand_back(
         end_work(relay, &mut run, &passed, Closing::HandedOn, at);
         stop_waiting(&mut run, "the turn was handed back past this agent");
     }
-    let told = HandedBack { status: "handed_back", from: &from, package };
+    let effects = awaited(&run).map(|hop| effects::since(&run, relay, hop).1).unwrap_or_default();
+    let told = HandedBack { status: "handed_back", from: &from, package, effects };
     resume(relay, run, ToolOutput::ok(serde_json::to_string(&told).unwrap_or_default()), at)
+}
+
+/// The handoff that the one waits for whose answer comes next.
+fn awaited(run: &Run) -> Option<&Hop> {
+    let waits = run.extra().awaiting.last()?;
+    // It has not had the turn since.
+    run.trail.newest_from(&waits.agent)
 }
 
 /// What the one that waits is told when the turn is handed back.
@@ -70,6 +82,9 @@ struct HandedBack<'a> {
     status: &'static str,
     from: &'a AgentName,
     package: &'a HandoffPackage,
+    /// The tools that need approval and ran since the turn was handed over: what they did stays done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    effects: Vec<Box<str>>,
 }
 
 /// The one that waits for the answer to come next goes on, with this as the result of its handoff.
