@@ -627,7 +627,8 @@ impl HandOff {
         let added = arbiter::added(&run, &inner, &taken, at);
         let Taken { to, package, mut hop } = *taken;
         hop.at = at;
-        let comes_back = relay.way(&run.active, &to).is_some_and(|way| way.route.returns);
+        // Who hands the turn to one that waits for it gives it back, and does not wait in turn.
+        let comes_back = relay.way(&run.active, &to).is_some_and(|way| way.route.returns) && !run.awaits(&to);
         // An answer that comes back is the sender's affair; any other is the run's, and has its contract to keep.
         let contract = if comes_back { None } else { run.contract() };
         let words = Words::or_dash(package.to_prompt_under(&run.active, contract));

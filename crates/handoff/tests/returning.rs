@@ -147,3 +147,21 @@ fn what_was_done_since_is_told_to_the_one_that_waits() {
         ]
     );
 }
+
+/// Who hands the turn back on a route that returns itself has handed it over, and is told so: it does not wait for the one
+/// that waits for it.
+#[test]
+fn who_hands_the_turn_back_is_told_that_it_did() {
+    let relay = Relay::builder()
+        .agent(agent("a"))
+        .agent(agent("b"))
+        .entry("a")
+        .route_with(Route::new("a", "b").returns())
+        .route_with(Route::new("b", "a").returns())
+        .build()
+        .unwrap();
+    let model = script([("a", hands_to("b")), ("b", hands_to("a")), ("a", says("Well then."))]);
+    let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
+    assert_eq!(session.results("b", 0), [r#"tu_1_0={"status":"handed_over","to":"a"}"#]);
+    assert_eq!(ends(&session), [Some(Closing::HandedOn), Some(Closing::Done)]);
+}

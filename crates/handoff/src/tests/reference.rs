@@ -77,6 +77,17 @@ pub(super) struct Waiting {
     /// The place of the handoff among the calls, and what the others are told.
     pub(super) place: usize,
     pub(super) told: Vec<(usize, Words)>,
+    /// What had been done by then.
+    pub(super) before: Before,
+}
+
+/// What had been done when an agent handed over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Before {
+    spent: u32,
+    /// How many effects each agent had had, and how many branches had told of.
+    effects: BTreeMap<String, usize>,
+    below: usize,
 }
 
 /// A branch that is open, or has ended and is not joined yet.
@@ -122,6 +133,8 @@ pub(super) struct Reference<'a> {
     pub(super) open: Vec<Opened>,
     /// What branches told that ran in them and needs approval.
     pub(super) effects_below: Vec<String>,
+    /// Model calls of branches that have ended.
+    spent_below: u32,
     pub(super) passed: Option<Passed>,
     /// How the user last spoke.
     pub(super) speech: Speech,
@@ -172,6 +185,7 @@ impl<'a> Reference<'a> {
             touched: BTreeSet::new(),
             open: Vec::new(),
             effects_below: Vec::new(),
+            spent_below: 0,
             passed: None,
             speech: Speech::Plain,
             decided: BTreeMap::new(),
@@ -212,6 +226,23 @@ impl<'a> Reference<'a> {
 
     pub(super) fn tell(&mut self, place: usize, words: Words) {
         self.seat().calls[place].words = Some(words);
+    }
+
+    /// What has been done so far.
+    pub(super) fn so_far(&self) -> Before {
+        let effects = self.seats.iter().map(|(agent, seat)| (agent.clone(), seat.effects.len()));
+        let (spent, below) = (self.counts.model_calls + self.spent_below, self.effects_below.len());
+        Before { spent, effects: effects.collect(), below }
+    }
+
+    /// The model calls since, and the effects of those at rest and of branches.
+    pub(super) fn since(&self, before: &Before) -> (u32, Vec<String>) {
+        let own = self.counts.at_rest.iter().flat_map(|agent| {
+            let had = before.effects.get(agent).copied().unwrap_or_default();
+            self.seats.get(agent).into_iter().flat_map(move |seat| seat.effects.iter().skip(had).cloned())
+        });
+        let effects = own.chain(self.effects_below.iter().skip(before.below).cloned()).collect();
+        (self.counts.model_calls + self.spent_below - before.spent, effects)
     }
 
     pub(super) fn is_off(&self, tool: &str) -> bool {
@@ -451,6 +482,7 @@ impl Reference<'_> {
                 has_run: true,
             });
             self.effects_below.extend(found.effects);
+            self.spent_below += found.spent;
             self.tell(place, found.words);
         }
     }

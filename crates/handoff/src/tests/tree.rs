@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::coverage::Coverage;
 use super::driver::{CALLED_OFF, Input, find};
+use super::ledger::Counts;
 use super::player::Player;
 use super::reference::{Found, Opened, Reference};
 use super::scenario::{ROOT, Reply, Scenario, Speech, Switch};
@@ -229,9 +230,11 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The tools that need approval and ran in a run or its branches, in the order of the agents at rest.
+/// The tools that need approval and ran in a run or its branches, in the order of the agents at rest, and then of those that
+/// wait.
 fn effects_of(reference: &Reference<'_>) -> Vec<String> {
-    let seats = reference.counts.at_rest.iter().filter_map(|agent| reference.seats.get(agent));
+    let Counts { at_rest, waiting, .. } = &reference.counts;
+    let seats = at_rest.iter().chain(waiting).filter_map(|agent| reference.seats.get(agent));
     let own = seats.flat_map(|seat| seat.effects.clone());
     own.chain(reference.effects_below.clone()).collect()
 }

@@ -16,8 +16,10 @@ impl Reference<'_> {
         }
         let from = self.counts.active.clone();
         let id = self.call_id(place);
-        if self.scenario.way(&from, to).returns {
-            self.waiting.push(Waiting { agent: from.clone(), place, told });
+        let comes_back = self.counts.waiting.iter().any(|agent| agent == to);
+        if self.scenario.way(&from, to).returns && !comes_back {
+            let before = self.so_far();
+            self.waiting.push(Waiting { agent: from.clone(), place, told, before });
             self.counts.waiting.push(from.clone());
         } else {
             self.settle(told);
@@ -25,7 +27,6 @@ impl Reference<'_> {
             self.set_down();
             self.closes(&from, Closing::HandedOn);
         }
-        let comes_back = self.counts.waiting.iter().any(|agent| agent == to);
         if comes_back {
             self.closes(to, Closing::HandedOn);
         }
@@ -83,13 +84,18 @@ impl Reference<'_> {
             self.closes(&agent, Closing::HandedOn);
         }
         let package = serde_json::to_string(package).unwrap();
-        let told = format!(r#"{{"status":"handed_back","from":"{from}","package":{package}}}"#);
+        let (_, effects) = self.since(&self.waiting.last().unwrap().before);
+        let mut told = format!(r#"{{"status":"handed_back","from":"{from}","package":{package}"#);
+        if !effects.is_empty() {
+            told.push_str(&format!(r#","effects":{}"#, serde_json::to_string(&effects).unwrap()));
+        }
+        told.push('}');
         self.comes_back(told, view);
     }
 
     /// The agent that waited last has the turn again, with this result of its handoff.
     pub(super) fn comes_back(&mut self, result: String, view: &View<'_>) {
-        let Waiting { agent, place, mut told } = self.waiting.pop().unwrap();
+        let Waiting { agent, place, mut told, .. } = self.waiting.pop().unwrap();
         self.counts.waiting.pop();
         self.counts.active = agent;
         let result = Words::of(result, self.most().result_bytes);
@@ -149,9 +155,9 @@ impl Reference<'_> {
             return self.finishes(end, view);
         }
         self.saw("turn came back");
-        let steps = self.seat().steps;
+        let (steps, effects) = self.since(&self.waiting.last().unwrap().before);
         let left = self.counts.left_to(&active);
-        let mut result = result_of(&end, view.last_words(&active), steps, (left.len(), Vec::new()));
+        let mut result = result_of(&end, view.last_words(&active), steps, (left.len(), effects));
         if end == RunEnd::Answered && !left.is_empty() {
             self.saw("turn came back with items open");
             let quoted: Vec<String> = left.iter().map(|item| format!("{item:?}")).collect();
