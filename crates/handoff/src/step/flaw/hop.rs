@@ -1,0 +1,50 @@
+//! What cannot be in a hop, and in an agent that waits for one to come back.
+
+use crate::completion;
+use crate::run::Awaiting;
+use crate::{Closing, Completion, Compliance, Hop, Relay, work};
+
+impl Awaiting {
+    pub(super) fn flaw(&self, relay: &Relay) -> Option<&'static str> {
+        let agent = relay.agent(self.agent.as_str())?;
+        let calls = self.inner.calls().count();
+        let fits = self.outputs.len() == calls && self.place < calls;
+        self.inner.flaw(agent).or((!fits).then_some("a handoff that is to come back has no call"))
+    }
+}
+
+impl Hop {
+    /// What is wrong with what a hop says of its work.
+    pub(super) fn flaw(&self, relay: &Relay) -> Option<&'static str> {
+        let how = self.end.map(|end| end.how);
+        let items = self.package.as_ref().map(completion::items).unwrap_or_default();
+        let is_completed = match self.completion() {
+            // It accounts for each item, and ends the work in the moment in which it is written down.
+            Some(said) => {
+                let is_sound = Completion::of(&items, &said.done, &said.open).as_ref() == Ok(said);
+                let ended = if said.open.is_empty() { Closing::Done } else { Closing::Partial };
+                is_sound && !items.is_empty() && self.outcome.is_taken() && how == Some(ended)
+            }
+            None => how != Some(Closing::Done) || items.is_empty(),
+        };
+        if !is_completed {
+            return Some("how a hop ended is not what was said of its open items");
+        }
+        (!self.is_checked(relay)).then_some("the checks of a hop are not those of its constraints")
+    }
+
+    /// Whether there is a word for each constraint that has a check, once the work has ended, and for no other.
+    fn is_checked(&self, relay: &Relay) -> bool {
+        let checks = relay.constraint_checks();
+        let written = self.account.as_ref().map_or(&[][..], |account| &account.compliance);
+        let is_due = self.package.as_ref().is_some_and(|package| work::are_for(checks, package));
+        if !is_due || self.end.is_none() {
+            return written.is_empty();
+        }
+        let constraints = self.package.as_ref().map_or(0, |package| package.constraints().len());
+        constraints == written.len()
+            && self.compliance().all(|(constraint, found)| {
+                work::has_check(checks, constraint) == (*found != Compliance::Unchecked)
+            })
+    }
+}

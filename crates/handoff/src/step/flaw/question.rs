@@ -1,0 +1,126 @@
+//! What cannot be in the questions to a person and their answers.
+
+use sommelier_protocol::{ToolName, ToolUse};
+use sommelier_runtime::AgentName;
+use sommelier_runtime::turn::Reserved;
+use std::collections::BTreeSet;
+
+use super::UNASKED;
+use crate::arbiter;
+#[cfg(test)]
+use crate::planted::{self, Bug};
+use crate::step::human::Held;
+use crate::step::{AskHuman, Step, reserved};
+use crate::{Asks, Decision, HopOutcome, Question, Refusal, Relay, Run};
+
+/// Whether it is asked if this call may run.
+pub(super) fn is_about(asks: &Asks, call: &ToolUse) -> bool {
+    match asks {
+        Asks::Tool { call_id, tool, input } => {
+            (&**call_id, tool.as_str(), input) == (call.id(), call.name(), call.input())
+        }
+        _ => false,
+    }
+}
+
+impl AskHuman {
+    /// Whether the questions are some of those that the turn leads to.
+    pub(super) fn asks_what_it_would(&self, relay: &Relay) -> bool {
+        let ids: BTreeSet<&str> = self.questions.iter().map(|question| &*question.id).collect();
+        let is_open = |question: &Question| self.run.decision(&question.id).is_none();
+        if self.questions.is_empty()
+            || ids.len() < self.questions.len()
+            || !self.questions.iter().all(is_open)
+        {
+            return false;
+        }
+        match &self.held {
+            Held::Tools(inner) => {
+                let Some(agent) = relay.agent(self.run.active.as_str()) else { return false };
+                let calls = inner.calls().filter(|(_, call)| agent.table().needs_approval(call.name()));
+                let calls: Vec<_> = calls.collect();
+                self.questions.iter().all(|question| {
+                    let asked = calls.iter().find(|(place, _)| *self.run.call_id(*place) == *question.id);
+                    question.from == self.run.active
+                        && asked.is_some_and(|(_, call)| is_about(&question.asks, call))
+                })
+            }
+            Held::Reserved(inner) => {
+                if let [question] = &self.questions[..]
+                    && self.may_be_overtaken(relay, inner, question)
+                {
+                    return true;
+                }
+                let since = self.questions.first().map_or(0, |question| question.at);
+                let mut then = self.run.clone();
+                let off = self.run.off_when_ruled();
+                #[cfg(test)]
+                let off =
+                    planted::instead(Bug::QuestionJudgedByNow, off, || then.extra().switched_off.clone());
+                then.extra_mut().switched_off = off;
+                let again = reserved(relay, then, inner.clone(), since);
+                let Step::AskHuman(again) = again else { return false };
+                let is_asked = |question: &Question| {
+                    again
+                        .questions
+                        .iter()
+                        .any(|other| Question { at: question.at, ..other.clone() } == *question)
+                };
+                self.questions.len() == again.questions.len() && self.questions.iter().all(is_asked)
+            }
+        }
+    }
+}
+
+impl AskHuman {
+    /// Whether it is asked about a handoff with artifacts that code may have put newer versions of into the run since. Then
+    /// a yes to it does not count, whatever was shown: see [`arbiter::rule`].
+    fn may_be_overtaken(&self, relay: &Relay, inner: &Reserved, question: &Question) -> bool {
+        let Asks::Handoff { call_id, to, package } = &question.asks else { return false };
+        let is_asked = |(place, call): (usize, &ToolUse)| {
+            *self.run.call_id(place) == *question.id && call.id() == &**call_id
+        };
+        let way = relay.way(&self.run.active, to);
+        arbiter::may_be_overtaken(&self.run, package)
+            && question.from == self.run.active
+            && inner.calls().any(is_asked)
+            && way.is_some_and(|way| way.route.needs_approval)
+    }
+}
+
+impl Run {
+    /// The tools that were off when the handoffs of the newest reply were ruled on, as its refusals tell: while a person is
+    /// asked, tools may go off and on.
+    fn off_when_ruled(&self) -> BTreeSet<(AgentName, ToolName)> {
+        let reply = format!("{}/", self.reply_id());
+        let refusals = self.trail.hops().iter().rev().take_while(|hop| hop.id.starts_with(&reply));
+        let off = refusals.filter_map(|hop| match &hop.outcome {
+            HopOutcome::Refused { refusal } => match &**refusal {
+                Refusal::TargetNotReady { to, missing_tools } => Some((to, missing_tools)),
+                _ => None,
+            },
+            HopOutcome::Taken { .. } => None,
+        });
+        off.flat_map(|(to, tools)| tools.iter().map(|tool| (to.clone(), tool.clone()))).collect()
+    }
+
+    /// Whether each answer is one to a question of this run, that came before it.
+    pub(super) fn flaw_of_decisions(&self, relay: &Relay) -> Option<&'static str> {
+        let mut ids = BTreeSet::new();
+        let is_answer = |Decision { question, answer, .. }: &Decision| {
+            let id = match &question.asks {
+                Asks::Escalation { .. } => question.id.strip_suffix("/escalation"),
+                _ => Some(&*question.id),
+            };
+            let is_of_run = id.and_then(|id| self.place_of(id)).is_some_and(|(message, reply)| {
+                message <= self.messages && (1..=self.model_calls).contains(&reply)
+            });
+            is_of_run
+                && relay.agent(question.from.as_str()).is_some()
+                && question.asks.choices().contains(&answer.as_str())
+        };
+        let is_sound =
+            self.decisions().iter().all(|decision| is_answer(decision) && ids.insert(&*decision.question.id));
+        (!is_sound).then_some(UNASKED)
+    }
+}
