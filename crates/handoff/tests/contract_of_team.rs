@@ -151,10 +151,16 @@ fn completed(reports: &[(&str, &str, &str)]) -> Relayed {
     let read = read.map(|result| format!("{}: {}", result.is_error(), result.words())).collect();
     let hop = session.run().links()[0].run().unwrap().run().trail().hops()[0].clone();
     drop(session);
+    let how = hop.end.unwrap().how;
+    let other = if how == Closing::Partial { Closing::Done } else { Closing::Partial };
+    let [said, forged] = [how, other].map(|how| format!(r#""how":"{}""#, how.as_str()));
     for saved in saved {
         assert!(relay.load(&saved).is_ok(), "{saved}");
+        if hop.completion().is_some() && saved.contains(&said) {
+            assert!(relay.load(&saved.replacen(&said, &forged, 1)).is_err(), "{forged} in {saved}");
+        }
     }
-    Relayed { told, read, how: hop.end.unwrap().how, is_completed: hop.completion().is_some() }
+    Relayed { told, read, how, is_completed: hop.completion().is_some() }
 }
 
 #[derive(Debug, PartialEq)]
@@ -228,6 +234,23 @@ fn what_is_left_open_is_not_done() {
                 is_completed: true
             }
         );
+    }
+}
+
+/// R19, S3-23: an answer whose items are all done, and that states less of itself, is as far as it states; such a run is
+/// loaded, and one that says otherwise of the work is not.
+#[test]
+fn all_done_and_partial_is_loaded() {
+    for (how, is_error) in [(Closing::Partial, '='), (Closing::Failed, '!')] {
+        let status = how.as_str();
+        let answer = format!(
+            r#"{{"status":"{status}","finding":"Once.","action_needed":null,"evidence":[],"reason":"no scales"}}"#
+        );
+        let told = format!(
+            r#"tu_1_0{is_error}{{"status":"{status}","finding":"Once.","reason":"no scales","steps_used":2}}"#
+        );
+        let relayed = Relayed { told: vec![told], read: Vec::new(), how, is_completed: true };
+        assert_eq!(completed(&[(BOTH, "", &answer)]), relayed);
     }
 }
 

@@ -230,7 +230,7 @@ impl Run {
         if !self.constraints().iter().map(|constraint| &**constraint).eq(bound) {
             return Some("the constraints are not those that were handed over".to_owned());
         }
-        let flaw = self.trail.hops().iter().find_map(|hop| hop.flaw(relay));
+        let flaw = self.trail.hops().iter().find_map(|hop| hop.flaw(relay, self));
         flaw.or_else(|| self.flaw_of_artifacts())
             .or_else(|| self.flaw_of_chain(relay, &names))
             .or_else(|| self.flaw_of_decisions(relay))

@@ -21,7 +21,21 @@ impl Done {
         if !self.run.sent_back_as_often_as_it_says(&[]) {
             return Some(SENT_BACK.to_owned());
         }
+        if !self.ends_its_work() {
+            return Some("how a hop ended is not what the answer states".to_owned());
+        }
         (!self.has_its_end(relay)).then(|| "the run's end is not that of the turn".to_owned())
+    }
+
+    /// Whether work that an answer under a contract has completed ended as that states. No such run goes on.
+    fn ends_its_work(&self) -> bool {
+        if self.end != RunEnd::Answered || self.run.contract().is_none() {
+            return true;
+        }
+        let completed = self.run.trail.newest_to(&self.run.active).filter(|hop| hop.completion().is_some());
+        completed.is_none_or(|hop| {
+            hop.end.as_ref().map(|end| end.how) == Some(hop.closing(self.status().closing()))
+        })
     }
 
     /// Whether the end is one that follows from how the turn came to rest.

@@ -2,7 +2,7 @@
 
 use crate::completion;
 use crate::run::Awaiting;
-use crate::{Closing, Completion, Compliance, Hop, Relay, work};
+use crate::{Closing, Completion, Compliance, Hop, Relay, Run, work};
 
 impl Awaiting {
     pub(super) fn flaw(&self, relay: &Relay) -> Option<&'static str> {
@@ -13,17 +13,28 @@ impl Awaiting {
     }
 }
 
+/// Whether work can have ended so of whose items this was said. Under a contract the answer states itself how far it came,
+/// which may be less far than the items are.
+fn is_end_of(said: &Completion, how: Closing, has_contract: bool) -> bool {
+    match how {
+        Closing::Done => said.open.is_empty(),
+        Closing::Partial => has_contract || !said.open.is_empty(),
+        Closing::Failed => has_contract,
+        Closing::HandedOn | Closing::Escalated | Closing::Cancelled => false,
+    }
+}
+
 impl Hop {
-    /// What is wrong with what a hop says of its work.
-    pub(super) fn flaw(&self, relay: &Relay) -> Option<&'static str> {
+    /// What is wrong with what a hop of this run says of its work.
+    pub(super) fn flaw(&self, relay: &Relay, run: &Run) -> Option<&'static str> {
         let how = self.end.map(|end| end.how);
         let items = self.package.as_ref().map(completion::items).unwrap_or_default();
         let is_completed = match self.completion() {
             // It accounts for each item, and ends the work in the moment in which it is written down.
             Some(said) => {
                 let is_sound = Completion::of(&items, &said.done, &said.open).as_ref() == Ok(said);
-                let ended = if said.open.is_empty() { Closing::Done } else { Closing::Partial };
-                is_sound && !items.is_empty() && self.outcome.is_taken() && how == Some(ended)
+                let is_end = how.is_some_and(|how| is_end_of(said, how, run.extra().owed.is_some()));
+                is_sound && !items.is_empty() && self.outcome.is_taken() && is_end
             }
             None => how != Some(Closing::Done) || items.is_empty(),
         };
