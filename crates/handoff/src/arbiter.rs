@@ -180,6 +180,13 @@ pub(crate) fn may_be_overtaken(run: &Run, package: &HandoffPackage) -> bool {
     kept.any(|artifact| package.artifacts().get(&artifact.name).is_some())
 }
 
+/// Whether code has put an artifact into the run's table that a handoff of the reply names: it may not have been there when
+/// the reply was ruled on.
+pub(crate) fn may_be_ruled_anew(relay: &Relay, run: &Run, reserved: &Reserved) -> bool {
+    let mut wishes = reserved.calls().map(|(_, call)| wish(relay, run, call));
+    wishes.any(|wish| wish.package.is_ok_and(|package| may_be_overtaken(run, &package)))
+}
+
 /// Whether what crosses is still what its call asks for. Without artifacts nothing can have changed.
 pub(crate) fn is_current(relay: &Relay, run: &Run, reserved: &Reserved, taken: &Taken) -> bool {
     if taken.package.artifacts().is_empty() {

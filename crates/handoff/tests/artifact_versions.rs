@@ -7,8 +7,8 @@ mod harness;
 use harness::references::{REFERENCE, clerk, crossed, entry, house, of, reads, report, routed, with};
 use harness::{Session, agent, calls, name, says, script};
 use sommelier_handoff::{
-    ARTIFACTS, ArtifactValue, LoadError, PackageError, PackagePolicy, READ_ARTIFACT, Refusal, Relay, Route,
-    RunEnd, Step, TABLE_BYTES,
+    ARTIFACTS, ArtifactValue, Guard, Guards, LoadError, OnRefusal, PackageError, PackagePolicy,
+    READ_ARTIFACT, Refusal, Relay, Route, RunEnd, Step, TABLE_BYTES,
 };
 use sommelier_runtime::Limits;
 
@@ -370,6 +370,45 @@ fn what_is_overtaken_is_loaded_and_not_taken() {
     let session = session.unsaved().say("hello").ends(RunEnd::Answered);
     assert_eq!(session.trail(), ["clerk -> desk: taken 1"]);
     assert_eq!(crossed(&session, 0), r#"{"prices":[6000]}"#);
+}
+
+/// S1-30, C99: what a refused handoff lacked may be put there while a person is asked about the refusal, or about the
+/// handoff beside it: the step is loaded, and what it says of the refusal is what is on record.
+#[test]
+fn an_artifact_is_put_there_while_a_person_is_asked_about_a_refusal() {
+    let route = Route::new("clerk", "desk").references().needs_approval();
+    let relay = Relay::builder().agent(clerk()).agent(agent("desk")).entry("clerk").route_with(route);
+    let guards = Guards::default().on_refusal(Guard::Package, OnRefusal::Escalate);
+    let relay = relay.guards(guards).build().unwrap();
+    let lacking = || with("desk", r#"{"prices":{"$artifact":"prices"}}"#);
+    let mut forged = 0;
+    for (reply, asked) in [
+        (calls([lacking()]), "conv/1/1/0/escalation"),
+        (calls([lacking(), with("desk", "{}")]), "conv/1/1/1"),
+    ] {
+        let model = script([("clerk", reply)]);
+        let session = Session::new(&relay, &model).say("hello");
+        assert_eq!(session.open(), [asked]);
+        let mut step = session.waiting().clone();
+        assert_eq!(relay.load(&step.save().unwrap()), Ok(step.clone()));
+        step.put_artifact("prices", &[6000], 5).unwrap();
+        let saved = step.save().unwrap();
+        assert_eq!(relay.load(&saved), Ok(step), "{asked}");
+        for (from, to) in [
+            (r#""from":"clerk","at":"#, r#""from":"desk","at":"#),
+            (&format!(r#""questions":[{{"id":"{asked}""#), r#""questions":[{"id":"conv/1/1/7""#),
+            (
+                r#"Escalation":{"refusal":{"InvalidPackage":{"errors":[{"DanglingReference":{"path":"artifacts.prices""#,
+                r#"Escalation":{"refusal":{"InvalidPackage":{"errors":[{"DanglingReference":{"path":"artifacts.secret""#,
+            ),
+            (r#""asks":{"Handoff":{"call_id":"tu_1_1""#, r#""asks":{"Handoff":{"call_id":"tu_1_0""#),
+        ] {
+            assert!(
+                !saved.contains(from) || relay.load(&saved.replacen(from, to, 1)).is_err(),
+                "{saved}: {to}"
+            );
+        }
+    }
 }
 
 /// A handoff that is released out of its relay leaves the run with the artifacts that its package refers to.

@@ -11,7 +11,7 @@ use crate::arbiter;
 use crate::planted::{self, Bug};
 use crate::step::human::Held;
 use crate::step::{AskHuman, Step, reserved};
-use crate::{Asks, Decision, HopOutcome, Question, Refusal, Relay, Run};
+use crate::{Asks, Decision, Hop, HopOutcome, OnRefusal, Question, Refusal, Relay, Run};
 
 /// Whether it is asked if this call may run.
 pub(super) fn is_about(asks: &Asks, call: &ToolUse) -> bool {
@@ -70,21 +70,33 @@ impl AskHuman {
             }
         }
     }
-}
 
-impl AskHuman {
-    /// Whether it is asked about a handoff with artifacts that code may have put newer versions of into the run since. Then
-    /// a yes to it does not count, whatever was shown: see [`arbiter::rule`].
+    /// Whether code may have put newer versions of artifacts into the run, which a handoff of the reply names, since it was
+    /// asked. Then the reply is ruled on as things stand when it is answered, whatever was shown: see [`arbiter::rule`].
     fn may_be_overtaken(&self, relay: &Relay, inner: &Reserved, question: &Question) -> bool {
-        let Asks::Handoff { call_id, to, package } = &question.asks else { return false };
-        let is_asked = |(place, call): (usize, &ToolUse)| {
-            *self.run.call_id(place) == *question.id && call.id() == &**call_id
-        };
-        let way = relay.way(&self.run.active, to);
-        arbiter::may_be_overtaken(&self.run, package)
-            && question.from == self.run.active
-            && inner.calls().any(is_asked)
-            && way.is_some_and(|way| way.route.needs_approval)
+        let run = &self.run;
+        if question.from != run.active {
+            return false;
+        }
+        match &question.asks {
+            Asks::Handoff { call_id, to, package } => {
+                let is_asked = |(place, call): (usize, &ToolUse)| {
+                    *run.call_id(place) == *question.id && call.id() == &**call_id
+                };
+                let way = relay.way(&run.active, to);
+                (arbiter::may_be_overtaken(run, package) || arbiter::may_be_ruled_anew(relay, run, inner))
+                    && inner.calls().any(is_asked)
+                    && way.is_some_and(|way| way.route.needs_approval)
+            }
+            Asks::Escalation { refusal } => {
+                let loud = run.first_to_escalate(relay);
+                arbiter::may_be_ruled_anew(relay, run, inner)
+                    && loud.is_some_and(|(hop, loud)| {
+                        loud == &**refusal && question.id.strip_suffix("/escalation") == Some(&*hop.id)
+                    })
+            }
+            Asks::Tool { .. } | Asks::Words { .. } => false,
+        }
     }
 }
 
@@ -102,6 +114,19 @@ impl Run {
             HopOutcome::Taken { .. } => None,
         });
         off.flat_map(|(to, tools)| tools.iter().map(|tool| (to.clone(), tool.clone()))).collect()
+    }
+
+    /// The first refusal of the newest reply that is not told to the model alone, if a person is to hear of it.
+    fn first_to_escalate(&self, relay: &Relay) -> Option<(&Hop, &Refusal)> {
+        let reply = format!("{}/", self.reply_id());
+        let refused = self.trail.hops().iter().filter(|hop| hop.id.starts_with(&reply));
+        let mut refused = refused.filter_map(|hop| match &hop.outcome {
+            HopOutcome::Refused { refusal } => Some((hop, &**refusal)),
+            HopOutcome::Taken { .. } => None,
+        });
+        let after = |refusal: &Refusal| relay.guards().after(refusal.guard());
+        let loud = refused.find(|(_, refusal)| after(refusal) != OnRefusal::Tell);
+        loud.filter(|(_, refusal)| after(refusal) == OnRefusal::Escalate)
     }
 
     /// Whether each answer is one to a question of this run, that came before it.
