@@ -435,8 +435,17 @@ impl DelegateRefusal {
         }
     }
 
-    /// What the asker's model is told.
+    /// What the asker's model is told. What code of one's own says of its failure may be of the inside, which the asker does
+    /// not see: it stands in the refusal, for whoever runs the relay.
     pub(crate) fn told(&self) -> ToolOutput {
-        told(self.code(), self)
+        match self {
+            Self::GuardFailed { guard, tool, .. } => {
+                told(self.code(), &format_args!("{guard} could not judge the question to {tool}"))
+            }
+            Self::TransformFailed { transform, .. } => {
+                told(self.code(), &format_args!("{transform} could not change the question"))
+            }
+            _ => told(self.code(), self),
+        }
     }
 }

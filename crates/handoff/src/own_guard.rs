@@ -1,6 +1,7 @@
 //! Guards of the user's own.
 
 use serde::{Serialize, Serializer};
+use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -62,13 +63,22 @@ impl OwnGuard {
     }
 }
 
-/// Asks code of the user's own; why it gave no answer, when it failed or broke down.
+/// Asks code of the user's own; why it gave no answer, when it failed or broke down. To tell its error is to run code of
+/// its author too, and so is to drop it.
 pub(crate) fn asked<T>(
     ask: impl FnOnce() -> Result<T, Box<dyn Error + Send + Sync>>,
 ) -> Result<T, Vec<String>> {
-    match catch_unwind(AssertUnwindSafe(ask)) {
-        Ok(answer) => answer.map_err(|error| causes(&*error)),
-        Err(_) => Err(vec!["it panicked".to_owned()]),
+    let answer = catch_unwind(AssertUnwindSafe(|| ask().map_err(|error| causes(&*error))));
+    answer.unwrap_or_else(|payload| {
+        drop_quietly(payload);
+        Err(vec!["it panicked".to_owned()])
+    })
+}
+
+/// Drops what came with a panic. What breaks down at that too is left where it is.
+fn drop_quietly(payload: Box<dyn Any + Send>) {
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
     }
 }
 

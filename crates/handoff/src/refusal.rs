@@ -225,6 +225,16 @@ impl Refusal {
         self.told_with(legal, None)
     }
 
+    /// What is said of it to a model. What code of one's own says of its failure may hold what no model is to read: it stands
+    /// in the refusal, for whoever runs the relay.
+    fn detail(&self) -> String {
+        match self {
+            Self::GuardFailed { guard, to, .. } => format!("{guard} could not judge the handoff to {to}"),
+            Self::TransformFailed { transform, .. } => format!("{transform} could not change the package"),
+            _ => self.to_string(),
+        }
+    }
+
     /// As [`told`](Self::told), with what a person has said to the refusal.
     pub(crate) fn told_with<'a>(
         &self,
@@ -243,7 +253,7 @@ impl Refusal {
         let wants_another =
             matches!(self.guard(), Guard::Known | Guard::Myself | Guard::Route | Guard::Ready);
         let legal = wants_another.then(|| legal.collect());
-        let told = Told { error: self.code(), detail: self.to_string(), legal, decision };
+        let told = Told { error: self.code(), detail: self.detail(), legal, decision };
         ToolOutput::error(self.code(), serde_json::to_string(&told).unwrap_or_default())
     }
 }
@@ -531,9 +541,14 @@ pub(crate) fn list(items: &[impl Display]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Texts of a model, each in quotes.
+/// Texts of a model, each in quotes: the first few, and how many there are besides.
 pub(crate) fn quoted(texts: &[impl AsRef<str>]) -> String {
-    list(&texts.iter().map(|text| format!("{:?}", text.as_ref())).collect::<Vec<_>>())
+    const TOLD: usize = 16;
+    let told: Vec<String> = texts.iter().take(TOLD).map(|text| format!("{:?}", text.as_ref())).collect();
+    match texts.len().checked_sub(TOLD) {
+        Some(more @ 1..) => format!("{}, and {more} more", list(&told)),
+        _ => list(&told),
+    }
 }
 
 fn path(chain: &[AgentName]) -> String {

@@ -173,6 +173,90 @@ fn a_guard_that_fails_lets_no_question_out() {
     }
 }
 
+/// What code of one's own says of its failure is for whoever runs the relay, and stands in the refusal: no model reads it,
+/// neither that of an asker, which does not see the inside, nor that of a sender.
+#[test]
+fn no_model_reads_why_code_has_failed() {
+    let secret = || Box::<dyn std::error::Error + Send + Sync>::from("postgres://root:hunter2@10.0.0.5");
+    let told = |session: Session<'_>, inside: &str| {
+        assert!(inside.contains("hunter2"), "the record has it: {inside}");
+        session.results("s", 0).remove(0)
+    };
+    let asked = |inside: RelayBuilder, outside: RelayBuilder| {
+        let inside = inside.agent(agent("x")).entry("x").build().unwrap();
+        let relay = outside
+            .agent(agent("s"))
+            .delegate("s", Delegate::team("ask_x", inside))
+            .entry("s")
+            .build()
+            .unwrap();
+        let model = script([("s", calls([ask("ask_x", "Well?")])), ("s", says("Nobody."))]);
+        let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
+        let inside = refusals(session.run().links())[0].to_string();
+        told(session, &inside)
+    };
+    let handed = |route: Route| {
+        let relay = Relay::builder()
+            .agent(agent("s"))
+            .agent(agent("x"))
+            .entry("s")
+            .route_with(route)
+            .build()
+            .unwrap();
+        let model = script([("s", hands(to("x", "Go on."))), ("s", says("Nobody."))]);
+        let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
+        let inside = session.refusals()[0].to_string();
+        told(session, &inside)
+    };
+    assert_eq!(
+        [
+            asked(Relay::builder().guard_of("x", "ledger", move |_, _| Err(secret())), Relay::builder()),
+            asked(Relay::builder(), Relay::builder().transform("masked", move |_| Err(secret()))),
+            handed(Route::new("s", "x").guard("ledger", move |_, _| Err(secret()))),
+            handed(Route::new("s", "x").transform("masked", move |_| Err(secret()))),
+        ],
+        [
+            r#"tu_1_0!{"error":"guard_failed","detail":"ledger could not judge the question to ask_x"}"#,
+            r#"tu_1_0!{"error":"transform_failed","detail":"masked could not change the question"}"#,
+            r#"tu_1_0!{"error":"guard_failed","detail":"ledger could not judge the handoff to x"}"#,
+            r#"tu_1_0!{"error":"transform_failed","detail":"masked could not change the package"}"#,
+        ]
+    );
+}
+
+/// An error that breaks down when it is told, and a panic that brings something which breaks down when it is dropped: the
+/// guard has failed, and the run goes on.
+#[test]
+fn code_may_break_down_while_it_fails() {
+    #[derive(Debug)]
+    struct Untold;
+    impl fmt::Display for Untold {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            panic!("told")
+        }
+    }
+    impl std::error::Error for Untold {}
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(std::thread::panicking(), "dropped");
+        }
+    }
+    let untold: fn(&HandoffPackage, &Trail) -> Judged = |_, _| Err(Untold.into());
+    let bomb: fn(&HandoffPackage, &Trail) -> Judged = |_, _| std::panic::panic_any(Bomb);
+    for check in [untold, bomb] {
+        let relay = team("a -> b").guard_of("b", "ours", check).build().unwrap();
+        let model = script([("a", hands(to("b", "Go on."))), ("a", says("Then not."))]);
+        let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
+        let failed = Refusal::GuardFailed {
+            guard: "ours".into(),
+            to: name("b"),
+            causes: vec!["it panicked".to_owned()],
+        };
+        assert_eq!(session.refusals(), [failed]);
+    }
+}
+
 /// The words of the user are no package: whoever begins the run at an agent has them in hand.
 #[test]
 fn the_users_words_pass_by_the_guards() {
