@@ -4,11 +4,12 @@ mod harness;
 
 use harness::{Session, Turn, agent, calls, hands, hands_to, says, script, team, to};
 use sommelier_handoff::{
-    ASK_HUMAN, Answer, BuildError, COMPLETE_HANDOFF, Closing, Completion, Delegate, DelegateStatus,
-    HANDOFF_TO_SPECIALIST, LoadError, Relay, Route, RunEnd, Step,
+    ASK_HUMAN, Answer, BuildError, COMPLETE_HANDOFF, Closing, Completion, Delegate, DelegateStatus, Done,
+    HANDOFF_TO_SPECIALIST, LoadError, PackagePolicy, Relay, Route, RunEnd, Step,
 };
+use sommelier_protocol::Words;
 use sommelier_runtime::tool::{CallContext, Failure};
-use sommelier_runtime::{ScriptedModel, Tool};
+use sommelier_runtime::{Model, ScriptedModel, Tool};
 
 /// The arguments of a handoff with the open items `count` and `weigh`.
 fn two_items(to: &str) -> String {
@@ -444,4 +445,71 @@ fn a_tampered_account_is_not_loaded() {
     );
     assert_ne!(without, none);
     check(&without, "", "");
+}
+
+/// What a refused completion is told is short, however many items there are: the first of them, and how many are left out.
+/// All of them stand in the package.
+#[test]
+fn what_a_refused_completion_is_told_is_short() {
+    let items: Vec<String> = (0..900).map(|n| format!("\"{n:060}\"")).collect();
+    let written =
+        |open: &str| format!(r#"{{"specialist":"b","task":"Go on.","context":{{}},"open_items":[{open}]}}"#);
+    let policy = PackagePolicy { package_bytes: 64 * 1024, ..PackagePolicy::minimal() };
+    let route = Route::new("a", "b").policy(policy).returns();
+    let relay =
+        Relay::builder().agent(agent("a")).agent(agent("b")).entry("a").route_with(route).build().unwrap();
+    let model = script([
+        ("a", hands(written(&items.join(",")))),
+        ("b", completes("", "", "Six.")),
+        ("b", says("Six.")),
+        ("a", says("Well then.")),
+    ]);
+    let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
+    let told = session.results("b", 0).remove(0);
+    let first: Vec<String> = items.iter().take(16).map(|item| item.replace('"', "\\\"")).collect();
+    let first = format!("{}, and 884 more", first.join(", "));
+    assert_eq!(
+        told,
+        format!(
+            "tu_1_0!{{\"error\":\"items_unaccounted\",\"detail\":\"each open item stands in one of `done` and `open`, to the letter: {first}; missing: {first}; in both: none; none of them: none\"}}"
+        )
+    );
+    let told = session.results("a", 0).remove(0);
+    assert_eq!(
+        told,
+        format!(
+            r#"tu_1_0={{"status":"partial","finding":"Six.","reason":"items_open: {first}","steps_used":2}}"#
+        )
+    );
+}
+
+/// The user answers what a receiver has asked back, which goes on with its work: the items are open again, it may complete
+/// them, and the work ends as it then does. So does work that was called off, and goes on by the user's word.
+#[test]
+fn work_goes_on_by_the_users_word() {
+    let relay = harness::relay("a -> b");
+    let model = script([
+        ("a", hands(two_items("b"))),
+        ("b", says("Which one?")),
+        ("b", completes(BOTH, "", "Six, and light.")),
+    ]);
+    let session = Session::new(&relay, &model).say("hello").ends_leaving(RunEnd::Answered, &[("b", 2)]);
+    assert_eq!(accounts(&session), [account(Closing::Partial, None, &["count", "weigh"])]);
+    let session = session.say("The red one.").ends(RunEnd::Answered);
+    assert_eq!(session.request("b", 0).tools, session.request("b", 1).tools);
+    assert_eq!(accounts(&session), [account(Closing::Done, Some((&["count", "weigh"], &[])), &[])]);
+
+    let model = script([("a", hands_to("b")), ("b", says("Done it."))]);
+    let Step::CallModel(call) = relay.start("conv", "hello").unwrap() else { panic!("a is asked") };
+    let reply = Model::complete(&model, call.request(&relay));
+    let Step::HandOff(handoff) = call.resume(&relay, reply, 1) else { panic!("a hands over") };
+    let done = handoff.take(&relay, 1).cancel(&relay, "no", 2);
+    let how = |done: &Done| done.run().trail().hops()[0].end.unwrap().how;
+    assert_eq!(how(&done), Closing::Cancelled);
+    let Step::CallModel(call) = done.hear(&relay, Words::new("Do it.").unwrap()) else {
+        panic!("b is asked")
+    };
+    let reply = Model::complete(&model, call.request(&relay));
+    let Step::Done(done) = call.resume(&relay, reply, 3) else { panic!("b answers") };
+    assert_eq!(how(&done), Closing::Done);
 }

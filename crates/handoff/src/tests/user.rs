@@ -40,6 +40,8 @@ impl Reference<'_> {
         if self.scenario.entry_policy == EntryPolicy::Entry {
             self.ends_all(Closing::Failed);
             self.counts.active = DESK.to_owned();
+        } else {
+            self.reopens(&self.counts.active.clone());
         }
         self.user_spoke(speech, &words);
         self.hears(words, view);
