@@ -674,18 +674,30 @@ impl HandOff {
     }
 
     /// Closes the sender's turn and gives the package away without activating the receiver: for one agent run
-    /// by itself, outside its relay.
-    pub fn release(self) -> Released {
+    /// by itself, outside its relay. As when it is [taken](Self::take), the sender's work ends as handed on, and what the
+    /// package says binds.
+    ///
+    /// # Errors
+    /// The handoff is handed back when it does not [stand](Self::stands) any more. To take it is to have it ruled on again.
+    pub fn release(self, relay: &Relay, at: Millis) -> Result<Released, Box<Self>> {
+        if !self.stands(relay, at) {
+            return Err(Box::new(self));
+        }
         let Self { mut run, inner, outputs, taken } = self;
-        let added = arbiter::added(&run, &inner, &taken, taken.hop.at);
-        run.add_artifacts(added);
-        let Taken { to, package, hop } = *taken;
+        run.add_artifacts(arbiter::added(&run, &inner, &taken, at));
+        let Taken { to, package, mut hop } = *taken;
+        hop.at = at;
         let sender = match inner.close(outputs) {
             Ok(turn) => turn,
             Err(misuse) => misuse.step.abandon("nothing answered this call"),
         };
+        // Its checks see it at rest.
+        run.set_down(sender.clone());
+        end_work(relay, &mut run, &hop.from, Closing::HandedOn, at);
+        drop(run.wake(&hop.from));
         run.trail.record(hop.clone());
         run.charge(Shared::Hops, 1);
-        Released { to, package, hop, sender, run: *run }
+        run.bind(&package);
+        Ok(Released { to, package, hop, sender, run: *run })
     }
 }

@@ -7,8 +7,8 @@ mod harness;
 use harness::references::{REFERENCE, clerk, crossed, entry, house, of, reads, report, routed, with};
 use harness::{Session, agent, calls, name, says, script};
 use sommelier_handoff::{
-    ARTIFACTS, ArtifactValue, Guard, Guards, LoadError, OnRefusal, PackageError, PackagePolicy,
-    READ_ARTIFACT, Refusal, Relay, Route, RunEnd, Step, TABLE_BYTES,
+    ARTIFACTS, ArtifactValue, Guard, Guards, HandoffPackage, LoadError, OnRefusal, PackageError,
+    PackagePolicy, READ_ARTIFACT, Refusal, Relay, Route, RunEnd, Step, TABLE_BYTES,
 };
 use sommelier_runtime::Limits;
 
@@ -419,9 +419,30 @@ fn a_released_handoff_keeps_its_artifacts() {
     let Some(Step::HandOff(handoff)) = steps.into_iter().find(|step| matches!(step, Step::HandOff(_))) else {
         panic!("a handoff")
     };
-    let released = handoff.release();
-    let at = released.hop.at;
+    let at = handoff.hop().at;
+    let released = handoff.release(&relay, at).unwrap();
     let expected =
         [entry("a", 1, at, Some("clerk"), "1"), entry("report", 1, 1002, Some("clerk"), &report())];
     assert_eq!(released.run.artifacts(), expected);
+}
+
+/// A handoff whose artifacts have a newer version is not released: it is handed back, and to take it is to have it ruled on
+/// again, with the newest.
+#[test]
+fn what_is_not_the_newest_is_not_released() {
+    let relay = house();
+    let mut step = relay.start("conv", "hello").unwrap();
+    step.put_artifact("price", &60, 1).unwrap();
+    let Step::CallModel(call) = step else { panic!("the clerk is asked") };
+    let (tool, arguments) = with("desk", r#"{"price":{"$artifact":"price"}}"#);
+    let mut step = call.resume(&relay, Ok(sommelier_runtime::script::call("tu_1", tool, &arguments)), 2);
+    step.put_artifact("price", &65, 3).unwrap();
+    let Step::HandOff(handoff) = step else { panic!("a handoff") };
+    let crossing = |package: &HandoffPackage| package.to_json();
+    assert_eq!(crossing(handoff.package()), r#"{"task":"Go on.","context":{},"artifacts":{"price":60}}"#);
+    let handoff = handoff.release(&relay, 4).unwrap_err();
+    let Step::HandOff(handoff) = handoff.take(&relay, 5) else { panic!("it is ruled on again") };
+    let released = handoff.release(&relay, 6).unwrap();
+    assert_eq!(crossing(&released.package), r#"{"task":"Go on.","context":{},"artifacts":{"price":65}}"#);
+    assert_eq!(released.hop.at, 6);
 }

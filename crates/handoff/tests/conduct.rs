@@ -5,10 +5,10 @@ mod harness;
 use harness::{Session, Turn, agent, calls, hands, looks, says, script};
 use serde_json::value::RawValue;
 use sommelier_handoff::{
-    Agent, Closing, Compliance, Conduct, LoadError, Relay, RelayBuilder, RunEnd, Step, Work,
+    Agent, Closing, Compliance, Conduct, HopEnd, LoadError, Relay, RelayBuilder, RunEnd, Step, Work,
 };
 use sommelier_runtime::tool::{CallContext, Failure};
-use sommelier_runtime::{ScriptedModel, Tool, script};
+use sommelier_runtime::{Model, ScriptedModel, Tool, ToolOutput, script};
 
 /// Three agents in a row; "look at most: N" is checked in code.
 fn row() -> RelayBuilder {
@@ -198,4 +198,36 @@ fn a_word_that_no_check_has_said_is_not_loaded() {
     ] {
         assert_eq!(relay.load(&saved.replacen(account, other, 1)), Err(told()), "{other}");
     }
+}
+
+/// A handoff that is released out of its relay ends the sender's work as one that is taken does: it is handed on, its
+/// constraints are checked, and what the package says binds.
+#[test]
+fn a_released_handoff_ends_the_senders_work() {
+    let relay = row().build().unwrap();
+    let model = script([
+        ("a", hands(package("b", r#""look at most: 0""#))),
+        ("b", looks("x")),
+        ("b", hands(package("c", r#""be kind""#))),
+    ]);
+    let mut step = relay.start("conv", "hello").unwrap();
+    let handoff = loop {
+        step = match step {
+            Step::CallModel(call) => {
+                let reply = Model::complete(&model, call.request(&relay));
+                call.resume(&relay, reply, 1)
+            }
+            Step::CallTools(tools) => tools.resume(&relay, vec![ToolOutput::ok("x")], 1).unwrap(),
+            Step::HandOff(handoff) if handoff.to().as_str() == "c" => break handoff,
+            Step::HandOff(handoff) => handoff.take(&relay, 1),
+            step => panic!("{step:?}"),
+        };
+    };
+    let released = handoff.release(&relay, 2).unwrap();
+    let hops = released.run.trail().hops();
+    let of_b = hops[0].compliance().map(|(_, found)| found.as_str()).collect::<Vec<_>>();
+    assert_eq!((hops[0].end, of_b), (Some(HopEnd { how: Closing::HandedOn, at: 2 }), vec!["broken"]));
+    assert_eq!((hops[1].end, &released.hop), (None, &hops[1]));
+    assert_eq!(released.run.constraints(), [Box::from("look at most: 0"), "be kind".into()]);
+    assert!(released.run.at_rest().all(|(agent, _)| agent.as_str() == "a"));
 }

@@ -591,7 +591,7 @@ fn a_handoff_can_be_released() {
     let Step::HandOff(handoff) = call.resume(&relay, Ok(response), 5) else { panic!("a handoff") };
     assert_eq!((handoff.from(), handoff.to()), (&name("booking_agent"), &name("policy_agent")));
     assert_eq!(story(handoff.messages()), format!("user: hello\nassistant: {HAND}#tu_1{arguments}"));
-    let released = handoff.clone().release();
+    let released = handoff.clone().release(&relay, handoff.hop().at).unwrap();
     assert_eq!(
         story(released.sender.messages()),
         format!(

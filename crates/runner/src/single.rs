@@ -163,7 +163,13 @@ fn run_from(
 ) -> Result<HandoffRun, RunError> {
     let step = relay.start_at(agent, runner.conversation_name(), text)?;
     let at_handoff = |handoff: HandOff| match is_out(&handoff) {
-        true => ControlFlow::Break(handoff.release()),
+        true => {
+            let at = handoff.hop().at;
+            // What does not stand any more is taken, and so ruled on again.
+            handoff
+                .release(relay, at)
+                .map_or_else(|handoff| ControlFlow::Continue(*handoff), ControlFlow::Break)
+        }
         false => ControlFlow::Continue(handoff),
     };
     Ok(match runner.drive_to_handoff(relay, step, at_handoff, &Signals::default())? {
