@@ -6,13 +6,10 @@
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::Message;
 use sommelier_runtime::Turn;
-use std::collections::BTreeSet;
 
+use crate::evidence::Grounds;
 use crate::refusal::list;
-use crate::{
-    COMPLETE_HANDOFF, DelegateStatus, Fields, HANDOFF_TO_SPECIALIST, HandoffPackage, Json, PackageError,
-    READ_ARTIFACT, Run, law,
-};
+use crate::{DelegateStatus, Fields, Json, PackageError, Run, law};
 
 /// Bytes of one id of the evidence.
 const ID_BYTES: usize = 128;
@@ -44,7 +41,7 @@ const BROKEN: &str = "Your answer breaks the contract: ";
 /// | `status` | `done`, `partial` or `failed` |
 /// | `finding` | what was found, not blank; may be null when `failed` |
 /// | `action_needed` | what is recommended to be done next, not blank, or null. The delegate recommends; whoever asked, or a tool that needs approval, decides. |
-/// | `evidence` | a list of at most 32 ids of at most 128 bytes each. Each must stand as a whole in a result of a tool that did not fail, in a finding that the branch got, or in the question. |
+/// | `evidence` | a list of at most 32 ids of at most 128 bytes each. Each must have a letter or a digit, and stand as a whole in a value of the result of a tool that did not fail, in a finding that the branch got, or in the question. A name of a member is no value. |
 /// | `reason` | why it is not done, not blank; null or left out when it is |
 ///
 /// The object stands by itself: no words around it, and no code fence, since whoever reads through wrappings decides what
@@ -316,65 +313,6 @@ fn blank(field: String) -> ContractError {
 fn wrong_type(path: &str, expected: &str, found: &Json) -> ContractError {
     let (path, expected, found) = (path.to_owned(), expected.to_owned(), found.kind().to_owned());
     PackageError::WrongType { path, expected, found }.into()
-}
-
-/// What an id of the evidence can rest on: the question, and what has come of the work. Words of the branch's own models
-/// are none of it, so neither is what they handed to each other, nor what a tool said that failed: it may only repeat
-/// what it was called with.
-struct Grounds {
-    question: Option<HandoffPackage>,
-    found: Vec<String>,
-}
-
-impl Grounds {
-    /// The grounds of an answer of `turn`, which has the turn in `run`.
-    fn of(run: &Run, turn: &Turn) -> Self {
-        let first = run.trail().hops().first().map_or(run.active(), |hop| &hop.from);
-        let mut conversations = vec![(run.active(), turn.messages())];
-        conversations.extend(run.at_rest().map(|(agent, turn)| (agent, turn.messages())));
-        let opening = conversations.iter().find(|(agent, _)| *agent == first);
-        let opening = opening.and_then(|(_, messages)| messages.first()?.texts().next());
-        Self {
-            question: opening.and_then(HandoffPackage::from_told).map(|(_, package)| package),
-            found: conversations.iter().flat_map(|(_, messages)| results(messages)).collect(),
-        }
-    }
-
-    fn bear_out(&self, id: &str) -> bool {
-        self.were_found(id) || self.question.as_ref().is_some_and(|question| asks_about(question, id))
-    }
-
-    fn were_found(&self, id: &str) -> bool {
-        self.found.iter().any(|result| holds(result, id))
-    }
-}
-
-fn asks_about(question: &HandoffPackage, id: &str) -> bool {
-    let context = serde_json::to_string(question.context_fields()).unwrap_or_default();
-    holds(question.task(), id) || holds(&context, id)
-}
-
-/// What tools, delegates and people have answered in a conversation. What the loop itself says of a handoff bears out
-/// nothing, nor does an artifact that is read: what it has of a tool's result stands where the tool was called, and the
-/// rest a model wrote.
-fn results(messages: &[Message]) -> Vec<String> {
-    let calls = messages.iter().flat_map(Message::tool_uses);
-    let handed: BTreeSet<&str> = calls
-        .filter(|call| [HANDOFF_TO_SPECIALIST, COMPLETE_HANDOFF, READ_ARTIFACT].contains(&call.name()))
-        .map(|call| call.id())
-        .collect();
-    let results = messages.iter().flat_map(Message::tool_results);
-    let results = results.filter(|result| !result.is_error() && !handed.contains(result.tool_use_id()));
-    results.map(|result| result.words().to_string()).collect()
-}
-
-/// Whether an id stands in a text as a whole: `A-7` does not stand in `A-77`.
-fn holds(text: &str, id: &str) -> bool {
-    let goes_on = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    text.match_indices(id).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + id.len()..]);
-        !before.ends_with(goes_on) && !after.starts_with(goes_on)
-    })
 }
 
 /// In what an answer breaks its contract. What it quotes is short.

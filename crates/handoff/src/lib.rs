@@ -73,6 +73,7 @@ mod contract;
 mod delegate;
 mod edges;
 mod effects;
+mod evidence;
 mod failure;
 mod field;
 mod guards;

@@ -298,6 +298,38 @@ fn evidence_is_borne_out_by_results_findings_or_the_question() {
     }
 }
 
+/// What code writes around an answer or a finding is no evidence, nor is a sign: an id has a letter or a digit, and stands in
+/// a value that somebody has brought, as it reads there.
+#[test]
+fn the_loops_own_words_are_no_evidence() {
+    let inside = Relay::builder().agent(agent("billing")).entry("billing").may_ask_human("billing");
+    let inside = inside.delegate("billing", Delegate::new("ask_clerk", agent("clerk"))).build().unwrap();
+    let delegate = Delegate::team("ask_billing", inside).max_model_calls(10);
+    let relay = with(delegate.contract(Contract::default().evidence().repairs(0))).build().unwrap();
+    let found = |id: &str| {
+        let brings = [("look", r#"{"word":"A\\B {7} xab ab ab \"q\""}"#.to_owned())];
+        let both = [("ask_clerk", question("Who?")), ("ask_human", question("Who?"))];
+        let model = script([
+            asks(),
+            ("billing", calls(brings)),
+            ("billing", calls(both)),
+            answers("clerk", "No idea."),
+            answers("billing", done("Paid.", &serde_json::to_string(id).unwrap())),
+            answers("supervisor", SUPERVISOR_ENDS),
+        ]);
+        let session = Session::new(&relay, &model).say("INV-311?");
+        let asked = session.open()[0].clone();
+        let answer = sommelier_handoff::Answer::Say { text: "Me neither.".into() };
+        let session = session.answer(&asked, answer).ends(RunEnd::Answered);
+        *session.run().links()[0].run().unwrap().end() == RunEnd::Answered
+    };
+    let is_found = |id: &&str| found(id);
+    let brought = [r"A\B", "7", "ab ab", r#""q""#, "No idea", "Me neither"];
+    assert_eq!(brought.iter().copied().filter(is_found).collect::<Vec<_>>(), brought);
+    let of_code = ["status", "done", "steps_used", "finding", "1", "answer", "{", ":", "\"", r"A\\B"];
+    assert_eq!(of_code.iter().copied().filter(is_found).collect::<Vec<_>>(), [""; 0]);
+}
+
 /// C118: a `done` with nothing that shows work is refused, and so is one whose only id was given with the question.
 #[test]
 fn done_without_evidence_is_refused() {
