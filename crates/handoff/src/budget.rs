@@ -271,6 +271,11 @@ impl Purse {
         });
     }
 
+    /// The purse as if a branch had been given nothing.
+    pub(crate) fn unlend(&mut self, branch: &Self) {
+        self.change(branch, |mine, theirs| mine.used = mine.used.saturating_sub(theirs.given()));
+    }
+
     fn change(&mut self, branch: &Self, change: impl Fn(&mut Share, &Share)) {
         for shared in Shared::ALL {
             if let (Some(mine), Some(theirs)) = (self.share_mut(shared), branch.share(shared)) {
@@ -344,6 +349,12 @@ impl Run {
     /// Whether the run's time is over.
     pub(crate) fn is_over(&self, at: Millis) -> bool {
         self.deadline().is_some_and(|until| until <= at)
+    }
+
+    /// Whether what is left of the model calls is just what this run and its branches have not made, `lent` being what open
+    /// branches hold. So it is in a branch, where nothing is there anew.
+    pub(crate) fn has_paid(&self, lent: u32) -> bool {
+        self.allowance.checked_sub(self.left) == Some(self.cost().model_calls.saturating_add(lent))
     }
 
     /// The end of a run whose time is over.

@@ -10,9 +10,11 @@ use harness::{
 };
 use sommelier_handoff::step::{Delegation, Unfit};
 use sommelier_handoff::{
-    BuildError, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Relay, RelayBuilder, RunEnd, Step,
+    Budget, BuildError, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Relay, RelayBuilder, RunEnd,
+    Step,
 };
-use sommelier_runtime::{ScriptedModel, script};
+use sommelier_protocol::Words;
+use sommelier_runtime::{ScriptedModel, ToolOutput, script};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A supervisor whose delegates are teams in which a clerk may hand over to an expert.
@@ -403,4 +405,100 @@ fn a_refused_handoff_in_a_branch_ends_the_branch_alone() {
         session.results("supervisor", 0),
         [r#"tu_1_0!{"status":"failed","finding":null,"reason":"handoff_refused: known","steps_used":1}"#]
     );
+}
+
+/// The step driven on by a model that looks up another word each time, until it has ended or `calls` were made.
+fn looking(relay: &Relay, mut step: Step, calls: &mut u32) -> Step {
+    loop {
+        step = match step {
+            Step::CallModel(call) => {
+                *calls += 1;
+                let word = format!(r#"{{"word":"{calls}"}}"#);
+                call.resume(relay, Ok(script::call("tu_1", "look", &word)), 8)
+            }
+            Step::CallTools(tools) => {
+                tools.resume(relay, vec![ToolOutput::ok(calls.to_string())], 8).unwrap()
+            }
+            other => return other,
+        };
+    }
+}
+
+/// S3-25: what a branch was given is there once: one that has ended and is tried again is no branch that comes back,
+/// neither from a driver that has it nor where it stands.
+#[test]
+fn a_branch_is_not_tried_again_with_new_model_calls() {
+    let relay = desk().max_model_calls(8).build().unwrap();
+    let (joint, mut branches) = open(&relay).split();
+    let mut made = 0;
+    let branch = branches.remove(0);
+    let inside = branch.relay(&relay).unwrap();
+    let ended = branch.try_map(|step| Ok::<_, ()>(looking(inside, step, &mut made))).unwrap();
+    assert_eq!(made, ended.step().run().model_calls());
+    let again = ended.clone().try_map(|step| match step {
+        Step::Done(done) => done.retry(inside),
+        other => panic!("it has ended, not {other:?}"),
+    });
+    let again = again.unwrap();
+    let once_more = again.clone().try_map(|step| Ok::<_, ()>(looking(inside, step, &mut made))).unwrap();
+    for came in [again, once_more] {
+        let unfit = joint.clone().put_back(vec![came, branches[0].clone()]).unwrap_err();
+        assert_eq!(unfit.found.len(), 2);
+    }
+    assert!(joint.put_back(vec![ended, branches.remove(0)]).is_ok());
+
+    let tries_again = |inside: &Relay, step: Step| match looking(inside, step, &mut 0) {
+        Step::Done(done) => done.retry(inside).unwrap(),
+        other => panic!("it has ended, not {other:?}"),
+    };
+    assert!(both_open(&relay).go_on_at(&relay, "conv/1/1/0", tries_again).is_err());
+}
+
+/// S3-25: a branch hears nobody but the one that asked, whichever way words are said in it.
+#[test]
+fn a_branch_hears_no_words_where_it_stands() {
+    let relay = desk().build().unwrap();
+    let words = || Words::new("Say yes.").unwrap();
+    let keeps = both_open(&relay).go_on_at(&relay, "conv/1/1/0", |inside, step| step.hear(inside, words()));
+    let asks = both_open(&relay).go_on_at(&relay, "conv/1/1/0", |inside, step| match step {
+        Step::CallModel(call) => call.hear(inside, words()),
+        other => panic!("a model is to be asked, not {other:?}"),
+    });
+    for heard in [keeps, asks] {
+        let tree = *heard.unwrap_err();
+        assert!(relay.load(&tree.save().unwrap()).is_err());
+        let Step::Delegate(delegation) = tree else { panic!("two branches are open") };
+        let (_, branches) = delegation.split();
+        let (joint, _) = open(&relay).split();
+        assert!(joint.put_back(branches).is_err());
+    }
+}
+
+/// A branch may come back after branches of its own have ended: what they left over is its own again.
+#[test]
+fn a_branch_comes_back_with_what_its_own_branches_left() {
+    let relay = nested(2, || Relay::builder().budget(Budget::new(20).tool_calls(9))).unwrap();
+    let asks = |relay: &Relay, step: Step| match step {
+        Step::CallModel(call) => {
+            call.resume(relay, Ok(script::call("tu_1", "ask", r#"{"question":"Well?"}"#)), 7)
+        }
+        other => panic!("a model is to be asked, not {other:?}"),
+    };
+    let tree = asks(&relay, relay.start("conv", "hello").unwrap());
+    let tree = tree.go_on_at(&relay, "conv/1/1/0", asks).unwrap();
+    let Step::Delegate(delegation) = tree else { panic!("a branch is open") };
+    let (joint, mut branches) = delegation.split();
+    let branch = branches.remove(0);
+    let inside = branch.relay(&relay).unwrap();
+    let open_left = branch.step().run().model_calls_left();
+    let joined = branch.try_map(|step| {
+        let says = |relay: &Relay, step| answered(relay, step, "So be it.");
+        match step.go_on_at(inside, "conv/1/1/0/1/1/0", says) {
+            Ok(Step::Delegate(delegation)) => delegation.join(inside, 9),
+            other => panic!("a branch is to be joined, not {other:?}"),
+        }
+    });
+    let joined = joined.unwrap();
+    assert!(joined.step().run().model_calls_left() > open_left);
+    assert!(joint.put_back(vec![joined]).is_ok());
 }

@@ -272,7 +272,7 @@ fn tampered_branches_are_refused() {
     check_text(&relay, &saved, (branches, &format!("[{first}]")), counts);
     check_text(&relay, &saved, (branches, &format!("[{second}]")), counts);
     check_text(&relay, &saved, (branches, "[]"), counts);
-    check_text(&relay, &saved, (branches, &format!("[{first},{second},{second}]")), those);
+    check_text(&relay, &saved, (branches, &format!("[{first},{second},{second}]")), counts);
     check_text(&relay, &saved, (branches, &format!("[{second},{first}]")), those);
     // What the root has left follows from what it gave.
     check_text(&relay, &saved, (r#""allowance":50,"left":35"#, r#""allowance":50,"left":20"#), counts);
@@ -459,4 +459,47 @@ fn tampered_budgets_are_refused() {
     check(r#""until":1503}"#, r#""until":1503},"more_model_calls":1"#, counts);
     // What was added stands in the allowance.
     check(r#""until":6000}"#, r#""until":6000},"more_model_calls":1"#, counts);
+}
+
+/// A root whose model is asked for four calls in all has given two to billing, which has a budget of its own and has looked.
+fn looked_up() -> (Relay, String) {
+    let own = Budget::new(4).tool_calls(2).tokens(500).millis(100);
+    let relay = Relay::builder()
+        .agent(agent("supervisor"))
+        .delegate("supervisor", Delegate::new("ask_billing", agent("billing")).budget(own))
+        .entry("supervisor")
+        .max_model_calls(4)
+        .build()
+        .unwrap();
+    let model = script([
+        ("supervisor", calls([("ask_billing", question("Well?"))])),
+        ("billing", looks("INV")),
+        ("billing", says("Twice.")),
+        ("supervisor", says("Twice.")),
+    ]);
+    let mut saved = Vec::new();
+    let session = Session::new(&relay, &model).at_each_step(|step| {
+        saved.push(step.save().unwrap());
+        step
+    });
+    drop(session.say("hello").ends(RunEnd::Answered));
+    (relay, saved.remove(3))
+}
+
+/// S3-25: in a branch nothing is there anew, so what is left of everything follows from what was done; the asker has
+/// no more than it keeps; and nobody has spoken in the branch.
+#[test]
+fn a_branch_gains_nothing_by_hand() {
+    let (relay, saved) = looked_up();
+    assert!(relay.load(&saved).is_ok());
+    let counts = "the counts do not add up";
+    let check = |from: &str, to: &str| check_text(&relay, &saved, (from, to), counts);
+    check(r#""allowance":2,"left":1"#, r#""allowance":2,"left":2"#);
+    check(r#""allowance":2,"left":1"#, r#""allowance":2,"left":0"#);
+    check(r#""allowance":2,"left":1"#, r#""allowance":4,"left":3"#);
+    check(r#""allowance":4,"left":1"#, r#""allowance":4,"left":2"#);
+    check(r#""tool_calls":{"most":2,"more":0,"used":1}"#, r#""tool_calls":{"most":2,"more":0,"used":0}"#);
+    check(r#""tokens":{"most":500,"more":0,"used":0}"#, r#""tokens":{"most":500,"more":0,"used":9}"#);
+    check(r#""most":100,"until":"#, r#""most":100,"until":9"#);
+    check(r#""extra":{"purse":"#, r#""extra":{"inbox":["Say yes."],"purse":"#);
 }

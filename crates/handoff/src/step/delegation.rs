@@ -128,26 +128,30 @@ struct TakenOut {
     path: Box<str>,
     definition: u64,
     allowance: u32,
-    left: u32,
+    /// Model calls that it and its own branches that have ended have made.
+    spent: u32,
+    /// What its own open branches hold counts as not used.
     purse: Option<Box<Purse>>,
 }
 
 impl TakenOut {
     fn of(branch: &Branch) -> Self {
         let run = branch.step.run();
-        let Run { definition, allowance, left, .. } = *run;
-        let purse = run.purse().cloned().map(Box::new);
-        Self { path: branch.asked.id.clone(), definition, allowance, left, purse }
+        let Run { definition, allowance, .. } = *run;
+        let (path, spent) = (branch.asked.id.clone(), run.cost().model_calls);
+        Self { path, definition, allowance, spent, purse: branch.step.purse_without_branches() }
     }
 
-    /// Whether this is the branch, gone on. Nobody but the asker speaks in it, and nobody gives it more.
+    /// Whether this is the branch, gone on. Nobody but the asker speaks in it, and nobody gives it more or anew.
     fn is(&self, branch: &Branch) -> bool {
         let run = branch.step.run();
         branch.asked.id == self.path
             && run.conversation() == &*self.path
             && (run.definition, run.allowance, run.messages) == (self.definition, self.allowance, 1)
-            && run.left <= self.left
-            && match (run.purse(), &self.purse) {
+            && run.unread().is_empty()
+            && run.has_paid(branch.step.lent())
+            && run.cost().model_calls >= self.spent
+            && match (branch.step.purse_without_branches(), &self.purse) {
                 (Some(purse), Some(earlier)) => purse.follows(earlier),
                 (purse, earlier) => purse.is_none() && earlier.is_none(),
             }
@@ -294,6 +298,26 @@ fn settle(relay: &Relay, run: &mut Run, inner: &mut Reserved, branches: Vec<Bran
 }
 
 impl Step {
+    /// The branches that are open in this run.
+    pub(super) fn branches(&self) -> &[Branch] {
+        match self {
+            Self::Delegate(delegation) => &delegation.branches,
+            _ => &[],
+        }
+    }
+
+    /// Model calls that the run has given to open branches.
+    pub(super) fn lent(&self) -> u32 {
+        self.branches().iter().map(|branch| branch.step.run().allowance).fold(0, u32::saturating_add)
+    }
+
+    fn purse_without_branches(&self) -> Option<Box<Purse>> {
+        let mut purse = Box::new(self.run().purse()?.clone());
+        let lent = self.branches().iter().filter_map(|branch| branch.step.run().purse());
+        lent.for_each(|branch| purse.unlend(branch));
+        Some(purse)
+    }
+
     /// The steps of the tree that wait for an answer, in the order of the calls that opened them: this one, or, where
     /// delegates were asked, those of the branches that have not ended. A delegation all of whose branches have ended
     /// waits to be joined. The name of a step's conversation is its path in the tree.
@@ -311,7 +335,8 @@ impl Step {
     /// the step belongs to.
     ///
     /// # Errors
-    /// The tree is handed back when no step is open at this path.
+    /// The tree is handed back when no step is open at this path, or when `go_on` has brought a branch to what it cannot come
+    /// to by itself, as in [`Joint::put_back`]: then it stands there as `go_on` has left it.
     pub fn go_on_at(
         self,
         relay: &Relay,
@@ -330,12 +355,16 @@ impl Step {
         let inside =
             place.and_then(|place| delegation.branches[place].relay(relay).map(|inside| (place, inside)));
         let Some((place, inside)) = inside else { return Err(Box::new(Self::Delegate(delegation))) };
-        let Branch { asked, step } = delegation.branches.remove(place);
+        let branch = delegation.branches.remove(place);
+        let taken_out = TakenOut::of(&branch);
+        let Branch { asked, step } = branch;
         let (step, has_gone_on) = match step.go_on_at(inside, path, go_on) {
             Ok(step) => (step, true),
             Err(step) => (*step, false),
         };
-        delegation.branches.insert(place, Branch { asked, step });
+        let branch = Branch { asked, step };
+        let has_gone_on = has_gone_on && taken_out.is(&branch);
+        delegation.branches.insert(place, branch);
         #[cfg(test)]
         if planted::is(Bug::LeftOverToNextBranch) {
             hand_on(&mut delegation.branches, place);

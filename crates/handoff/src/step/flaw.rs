@@ -14,7 +14,7 @@ use super::human::{self, Held};
 use super::{AskHuman, Step, reading};
 use crate::arbiter;
 use crate::delegate::Deputy;
-use crate::{ASK_HUMAN, COMPLETE_HANDOFF, HandoffPackage, READ_ARTIFACT, Relay, Run};
+use crate::{ASK_HUMAN, COMPLETE_HANDOFF, HandoffPackage, Millis, READ_ARTIFACT, Relay, Run};
 
 mod branch;
 mod budget;
@@ -24,6 +24,7 @@ mod holders;
 mod hop;
 mod question;
 
+use budget::Out;
 use question::is_about;
 
 /// What is wrong where a person's answer has no question of its own.
@@ -43,6 +44,8 @@ enum Place<'a> {
         question: &'a HandoffPackage,
         /// The run whose agent asks.
         asker: &'a Run,
+        /// When.
+        at: Millis,
     },
 }
 
@@ -66,7 +69,7 @@ impl Step {
         if !run.sent_back_as_often_as_it_says(self.messages()) {
             return Some(SENT_BACK.to_owned());
         }
-        if let Some(flaw) = self.flaw_of_turns(relay) {
+        if let Some(flaw) = self.flaw_of_turns(relay, place) {
             return Some(flaw.to_owned());
         }
         let inner = match self {
@@ -122,10 +125,10 @@ impl Step {
     }
 
     /// What is wrong with the turn that is out, with one at rest, or with the replies that they count.
-    fn flaw_of_turns(&self, relay: &Relay) -> Option<&'static str> {
+    fn flaw_of_turns(&self, relay: &Relay, place: Place<'_>) -> Option<&'static str> {
         let run = self.run();
         let active = relay.agent(run.active.as_str())?;
-        let (flaw, out) = match self {
+        let (flaw, used) = match self {
             Self::CallModel(step) => (step.inner.flaw(active), step.inner.used()),
             Self::CallTools(step) => (step.inner.flaw(active), step.inner.used()),
             Self::AskHuman(step) => match &step.held {
@@ -140,11 +143,8 @@ impl Step {
         let is_over = is_asking && run.spent().is_some();
         // The first answer begins the clock.
         let has_no_time = !is_asking && run.is_timed() && run.deadline().is_none();
-        let branches = match self {
-            Self::Delegate(step) => step.branches.as_slice(),
-            _ => &[],
-        };
-        flaw.or_else(|| run.flaw_of_rest(relay, out, branches))
+        let out = Out { used, has_replied: !is_asking, branches: self.branches() };
+        flaw.or_else(|| run.flaw_of_rest(relay, place, &out))
             .or((is_over || has_no_time).then_some("the counts do not add up"))
     }
 }
@@ -204,6 +204,7 @@ impl Run {
             Place::Branch { deputy, .. } => {
                 self.extra().owed.map(|owed| owed.contract) == deputy.contract
                     && self.user_words().is_none()
+                    && self.unread().is_empty()
                     && self.messages == 1
                     && self.trail.hops().first().is_none_or(|hop| hop.from == deputy.entry)
             }

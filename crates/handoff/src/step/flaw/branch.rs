@@ -51,7 +51,7 @@ impl Delegation {
         if run.deadline() > self.run.deadline() && self.run.is_timed() {
             return Some("a branch has more time than the one that asked".to_owned());
         }
-        let place = Place::Branch { deputy, question: &asked.package, asker: &self.run };
+        let place = Place::Branch { deputy, question: &asked.package, asker: &self.run, at: asked.at };
         flaw_of_branch_run(deputy, &asked.id, run).or_else(|| branch.step.flaw_at(&deputy.relay, place))
     }
 }
@@ -74,7 +74,7 @@ impl Link {
             self.package.as_ref().filter(|_| *result == DelegateResult::of(done, &deputy.relay, most));
         let Some(question) = question else { return Some("a finding is not that of its branch".to_owned()) };
         flaw_of_branch_run(deputy, &self.id, done.run())
-            .or_else(|| done.flaw_at(&deputy.relay, Place::Branch { deputy, question, asker }))
+            .or_else(|| done.flaw_at(&deputy.relay, Place::Branch { deputy, question, asker, at: self.at }))
     }
 }
 

@@ -7,6 +7,16 @@ use crate::budget::{Clock, Purse, Shared};
 use crate::step::delegation::Branch;
 use crate::{Cost, Link, Relay, Run};
 
+/// What is out, beside the agents at rest.
+#[derive(Default)]
+pub(super) struct Out<'a> {
+    /// What the conversation of the turn that is out has used.
+    pub(super) used: Used,
+    /// Whether its model has replied, and the reply is what is to be seen to.
+    pub(super) has_replied: bool,
+    pub(super) branches: &'a [Branch],
+}
+
 impl Run {
     /// Whether what the run was given is what its place has to give.
     pub(super) fn has_its_budget(&self, relay: &Relay, place: Place<'_>) -> bool {
@@ -26,14 +36,14 @@ impl Run {
                     && Shared::ALL.iter().all(|shared| most(*shared) == relay.budget().of(*shared))
                     && purse.time.map(|clock| clock.most) == relay.budget().millis
             }
-            Place::Branch { deputy, asker, .. } => {
+            Place::Branch { deputy, asker, at, .. } => {
                 let is_shared = |shared: Shared| match (given(shared), deputy.budget.of(shared)) {
                     (Some((most, more)), cap) => more == 0 && cap.is_none_or(|cap| most <= cap),
                     (None, cap) => cap.is_none() && asker.given(shared.measure()).is_none(),
                 };
                 let is_in_time = match (purse.time, deputy.budget.millis) {
-                    (Some(Clock { most, again: None, until: Some(_) }), cap) => {
-                        cap.is_none_or(|cap| most <= cap)
+                    (Some(Clock { most, again: None, until: Some(until) }), cap) => {
+                        until == at.saturating_add(most) && cap.is_none_or(|cap| most <= cap)
                     }
                     (time, cap) => time.is_none() && cap.is_none() && !asker.is_timed(),
                 };
@@ -62,36 +72,55 @@ impl Run {
         }
     }
 
-    /// What is wrong with an agent at rest, or with what all of them count. The turn that is out has used `out`, and
-    /// `branches` are open.
-    pub(super) fn flaw_of_rest(&self, relay: &Relay, out: Used, branches: &[Branch]) -> Option<&'static str> {
+    /// What is wrong with an agent at rest, or with what all of them count, `out` besides them.
+    pub(super) fn flaw_of_rest(
+        &self,
+        relay: &Relay,
+        place: Place<'_>,
+        out: &Out<'_>,
+    ) -> Option<&'static str> {
         let mut idle = self.idle.iter().filter_map(|(name, turn)| Some((relay.agent(name.as_str())?, turn)));
         let flaw = idle.find_map(|(agent, turn)| turn.flaw(agent));
         let awaiting = &self.extra().awaiting;
         let flaw = flaw.or_else(|| awaiting.iter().find_map(|waits| waits.flaw(relay)));
-        let turns = self.used().map(|(_, used)| used).chain([out]);
+        let turns = self.used().map(|(_, used)| used).chain([out.used]);
         let (replies, tool_calls) = turns.fold((0, 0), |(replies, tool_calls), used| {
             (replies + u64::from(used.replies), tool_calls + u64::from(used.tool_calls))
         });
-        let given = branches.iter().map(|branch| branch.step.run().allowance).fold(0, u32::saturating_add);
-        let taken = self.allowance.saturating_sub(self.left);
         let adds_up = replies == u64::from(self.model_calls)
             && tool_calls == u64::from(self.tool_calls)
-            && taken <= self.cost().model_calls.saturating_add(given)
-            && Shared::ALL.into_iter().all(|shared| self.has_used(shared, out, branches));
+            && self.has_asked(place, out)
+            && Shared::ALL.into_iter().all(|shared| self.has_used(shared, place, out));
         flaw.or((!adds_up).then_some("the counts do not add up"))
     }
 
-    /// Whether what is used of it is no more than was used ever, and no less than open branches were given.
-    fn has_used(&self, shared: Shared, out: Used, branches: &[Branch]) -> bool {
+    /// Whether the model calls that are left are those that were not made. In a branch nothing is there anew; at the root no
+    /// more was used than ever, and no less than open branches hold and the newest reply took.
+    fn has_asked(&self, place: Place<'_>, out: &Out<'_>) -> bool {
+        let lent = out.branches.iter().map(|branch| branch.step.run().allowance).fold(0, u32::saturating_add);
+        let least = lent.saturating_add(out.has_replied.into());
+        let most = self.cost().model_calls.saturating_add(lent);
+        match place {
+            Place::Root => (least..=most).contains(&self.allowance.saturating_sub(self.left)),
+            Place::Branch { .. } => self.has_paid(lent),
+        }
+    }
+
+    /// Whether what is used of it is what was used in a branch, or at the root no more than was used ever and no less than
+    /// open branches were given.
+    fn has_used(&self, shared: Shared, place: Place<'_>, out: &Out<'_>) -> bool {
         let Some(share) = self.purse().and_then(|purse| purse.share(shared)) else { return true };
-        let given = branches.iter().filter_map(|branch| branch.step.run().given(shared.measure()));
+        let given = out.branches.iter().filter_map(|branch| branch.step.run().given(shared.measure()));
         let given = given.fold(0, u64::saturating_add);
-        let out = match shared {
-            Shared::Tokens => out.input_tokens.saturating_add(out.output_tokens),
+        let used = match shared {
+            Shared::Tokens => out.used.input_tokens.saturating_add(out.used.output_tokens),
             Shared::ToolCalls | Shared::Hops => 0,
         };
-        let most = self.used_over_tree(shared).saturating_add(out).saturating_add(given);
-        (given..=most).contains(&share.used)
+        let most = self.used_over_tree(shared).saturating_add(used).saturating_add(given);
+        match place {
+            // Beyond the end of counting nobody knows.
+            Place::Branch { .. } if most < u64::MAX => share.used == most,
+            _ => (given..=most).contains(&share.used),
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! What cannot be in the end of a run.
 
 use sommelier_runtime::TurnEnd;
-use sommelier_runtime::turn::Used;
 
+use super::budget::Out;
 use super::{Place, SENT_BACK};
 use crate::step::{Done, end_of, may_be_mended};
 use crate::{Guard, Measure, Relay, RunEnd};
@@ -15,7 +15,7 @@ impl Done {
         if self.turn().is_none() {
             return Some("the run is done and its agent is not at rest".into());
         }
-        if let Some(flaw) = self.run.flaw_of_rest(relay, Used::default(), &[]) {
+        if let Some(flaw) = self.run.flaw_of_rest(relay, place, &Out::default()) {
             return Some(flaw.to_owned());
         }
         if !self.run.sent_back_as_often_as_it_says(&[]) {
