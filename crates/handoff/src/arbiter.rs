@@ -122,19 +122,33 @@ pub(crate) fn is_asked_for(
         && capped(relay, run, to).is_ok()
         && new_pair(relay, run, to).is_ok()
         && own(relay, way, run, to, package).is_ok()
-        && outputs.len() == reserved.calls().count()
-        && reserved.calls().zip(outputs).all(|((other, _), output)| {
-            if other == place { *output == handed_over(to) } else { is_told(relay, run, other, output) }
-        })
+        && were_told(relay, run, hop, reserved, outputs)
 }
 
-/// Whether this is what the call at `place` of the newest reply was told, by the refusal in the trail.
-fn is_told(relay: &Relay, run: &Run, place: usize, output: &ToolOutput) -> bool {
-    let id: Box<str> = run.call_id(place).into();
-    run.trail.hops().iter().rev().find(|hop| hop.id == id).is_some_and(|hop| match &hop.outcome {
-        HopOutcome::Refused { refusal } => *output == refusal.told(relay.receivers(&run.active)),
-        HopOutcome::Taken { .. } => false,
-    })
+/// Whether these are what the calls of a reply were told one of which is the handoff `taken`: that it was, and of the others
+/// why not, by their refusals in the trail.
+pub(crate) fn were_told(
+    relay: &Relay,
+    run: &Run,
+    taken: &Hop,
+    reserved: &Reserved,
+    outputs: &[ToolOutput],
+) -> bool {
+    let (Some((reply, _)), Some(to)) = (taken.id.rsplit_once('/'), relay.agent(&taken.to)) else {
+        return false;
+    };
+    let is_told = |id: &str, output: &ToolOutput| {
+        let hop = run.trail.hops().iter().rev().find(|hop| *hop.id == *id);
+        hop.is_some_and(|hop| match &hop.outcome {
+            HopOutcome::Refused { refusal } => *output == refusal.told(relay.receivers(&taken.from)),
+            HopOutcome::Taken { .. } => false,
+        })
+    };
+    outputs.len() == reserved.calls().count()
+        && reserved.calls().zip(outputs).all(|((place, _), output)| {
+            let id = format!("{reply}/{place}");
+            if *taken.id == *id { *output == handed_over(to.name()) } else { is_told(&id, output) }
+        })
 }
 
 /// The record of the handoff at `place` of the newest reply, as the next to be taken; without its package and sizes.

@@ -6,7 +6,8 @@ mod harness;
 
 use harness::{Session, agent, calls, desk, looks, question, relay, says, script, to};
 use sommelier_handoff::{
-    Budget, Delegate, HANDOFF_TO_SPECIALIST, LoadError, PackagePolicy, Relay, RelayBuilder, RunEnd, Step,
+    Answer, Budget, Delegate, HANDOFF_TO_SPECIALIST, LoadError, PackagePolicy, Relay, RelayBuilder, Route,
+    RunEnd, Step,
 };
 
 /// A supervisor that asks billing, and a team whose clerk asks a leaf and hands over to an expert; it may hand over to
@@ -502,4 +503,53 @@ fn a_branch_gains_nothing_by_hand() {
     check(r#""tokens":{"most":500,"more":0,"used":0}"#, r#""tokens":{"most":500,"more":0,"used":9}"#);
     check(r#""most":100,"until":"#, r#""most":100,"until":9"#);
     check(r#""extra":{"purse":"#, r#""extra":{"inbox":["Say yes."],"purse":"#);
+}
+
+/// R5, S3-25: an agent that waits for its handoff to come back holds the answers that its other calls got: the findings on
+/// record, what people said, the refusals in the trail. None of them is another when the step is loaded.
+#[test]
+fn what_one_that_waits_was_told_is_on_record() {
+    let relay = Relay::builder()
+        .agent(agent("supervisor"))
+        .agent(agent("policy"))
+        .delegate("supervisor", Delegate::new("ask_billing", agent("billing")))
+        .may_ask_human("supervisor")
+        .route_with(Route::new("supervisor", "policy").returns())
+        .entry("supervisor")
+        .build()
+        .unwrap();
+    let model = script([
+        (
+            "supervisor",
+            calls([
+                ("ask_billing", question("Was it paid?")),
+                ("ask_human", question("May it be?")),
+                (HANDOFF_TO_SPECIALIST, to("nobody", "Go.")),
+                (HANDOFF_TO_SPECIALIST, to("policy", "Go.")),
+            ]),
+        ),
+        ("billing", says("It was not.")),
+        ("policy", says("So be it.")),
+        ("supervisor", says("Bye.")),
+    ]);
+    let mut saved = Vec::new();
+    let session = Session::new(&relay, &model).at_each_step(|step| {
+        saved.push(step.save().unwrap());
+        step
+    });
+    let session = session.say("hello");
+    let asked = session.open().remove(0);
+    let session = session.answer(&asked, Answer::Say { text: "It may.".into() });
+    drop(session.ends(RunEnd::Answered));
+    let waits = saved.iter().find(|saved| saved.contains(r#""awaiting":"#)).unwrap();
+    assert!(relay.load(waits).is_ok());
+    let settled = "a plan does not fit its call";
+    let check = |from: &str, to: &str, expected: &str| check_text(&relay, waits, (from, to), expected);
+    check(r#"\"finding\":\"It was not.\""#, r#"\"finding\":\"It was.\""#, settled);
+    check(r#"{\"answer\":\"It may.\"}"#, r#"{\"answer\":\"No.\"}"#, settled);
+    let no_call = "a handoff that is to come back has no call";
+    check(r#""place":1"#, r#""place":0"#, no_call);
+    check(r#""place":1"#, r#""place":2"#, no_call);
+    check(r#"{\"error\":\"unknown_specialist\""#, r#"{\"error\":\"well_done\""#, no_call);
+    check(r#"{\"status\":\"handed_over\",\"to\":\"policy\"}"#, r#"{\"status\":\"done\"}"#, no_call);
 }

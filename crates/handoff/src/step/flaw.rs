@@ -6,15 +6,14 @@
 
 use sommelier_protocol::Message;
 use sommelier_runtime::AgentName;
-use sommelier_runtime::turn::{MOST_COUNTED, Reserved, ToolCalls, Used};
+use sommelier_runtime::turn::{MOST_COUNTED, Used};
 use std::collections::BTreeSet;
 
-use super::completing;
 use super::human::{self, Held};
-use super::{AskHuman, Step, reading};
+use super::{AskHuman, Step};
 use crate::arbiter;
 use crate::delegate::Deputy;
-use crate::{ASK_HUMAN, COMPLETE_HANDOFF, HandoffPackage, Millis, READ_ARTIFACT, Relay, Run};
+use crate::{HandoffPackage, Millis, Relay, Run};
 
 mod branch;
 mod budget;
@@ -23,9 +22,10 @@ mod end;
 mod holders;
 mod hop;
 mod question;
+mod reply;
 
 use budget::Out;
-use question::is_about;
+use reply::{ReplyOf, are_decided, asks_delegates};
 
 /// What is wrong where a person's answer has no question of its own.
 const UNASKED: &str = "an answer is on record that nobody was asked for";
@@ -78,7 +78,7 @@ impl Step {
             Self::HandOff(step) => Some(&step.inner),
             _ => None,
         };
-        if inner.is_some_and(|inner| !is_settled(relay, run, inner)) {
+        if inner.is_some_and(|inner| !ReplyOf::newest(run).is_settled(relay, run, inner)) {
             return Some("a plan does not fit its call".to_owned());
         }
         let calls = match self {
@@ -147,42 +147,6 @@ impl Step {
         flaw.or_else(|| run.flaw_of_rest(relay, place, &out))
             .or((is_over || has_no_time).then_some("the counts do not add up"))
     }
-}
-
-/// Whether each call that was answered beforehand has the answer that is on record: a delegate's, or a person's.
-fn is_settled(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
-    let Some(agent) = relay.agent(run.active.as_str()) else { return false };
-    inner.settled(agent).all(|(place, call, output)| {
-        if call.name() == COMPLETE_HANDOFF {
-            return completing::settled(inner).as_ref() == Some(output);
-        }
-        if call.name() == ASK_HUMAN {
-            return human::settled(run, place, call, agent.limits().input_bytes).as_ref() == Some(output);
-        }
-        if call.name() == READ_ARTIFACT {
-            return reading::is_settled(run, agent, call, output);
-        }
-        let id = run.call_id(place);
-        let link = run.links().iter().find(|link| *link.id == *id);
-        link.is_some_and(|link| {
-            link.tool.as_str() == call.name() && *link.call_id == *call.id() && *output == link.told()
-        })
-    })
-}
-
-/// Whether what was answered about these calls was asked about just these.
-fn are_decided(run: &Run, calls: &ToolCalls) -> bool {
-    calls.calls().all(|(place, call)| {
-        let id = run.call_id(place);
-        let mut decisions = run.decisions().iter().filter(|decision| *decision.question.id == *id);
-        decisions.all(|decision| is_about(&decision.question.asks, call))
-    })
-}
-
-/// Whether a call of a delegate waits for an answer.
-fn asks_delegates(relay: &Relay, run: &Run, inner: &Reserved) -> bool {
-    let is_of_deputy = |name: &str| relay.delegate(run.active.as_str(), name).is_some();
-    inner.calls().any(|(_, call)| is_of_deputy(call.name()))
 }
 
 impl Run {

@@ -162,11 +162,11 @@ impl CallTools {
 }
 
 /// What a question to a person is answered with: what is wrong with it, or what the person said. `None` while it is open.
-pub(super) fn settled(run: &Run, place: usize, call: &ToolUse, most: usize) -> Option<ToolOutput> {
+pub(super) fn settled(answer: Option<&Answer>, call: &ToolUse, most: usize) -> Option<ToolOutput> {
     if let Err(errors) = pseudo_tool::read_words(call, most) {
         return Some(DelegateRefusal::InvalidQuestion { errors }.told());
     }
-    match run.decision_at(place) {
+    match answer {
         #[cfg(test)]
         Some(_) if planted::is(Bug::AnswerNotTold) => Some(ToolOutput::ok("{}")),
         Some(Answer::Say { text }) => Some(ToolOutput::ok(serde_json::json!({ "answer": text }).to_string())),
@@ -192,7 +192,7 @@ pub(super) fn ask(
         .collect();
     let mut questions = Vec::new();
     for (place, call) in calls {
-        match settled(&run, place, &call, most) {
+        match settled(run.decision_at(place), &call, most) {
             Some(output) => inner.settle(place, output),
             None => {
                 let Wording { question, choices } = pseudo_tool::read_words(&call, most).unwrap_or_default();

@@ -82,7 +82,7 @@ impl Run {
         let mut idle = self.idle.iter().filter_map(|(name, turn)| Some((relay.agent(name.as_str())?, turn)));
         let flaw = idle.find_map(|(agent, turn)| turn.flaw(agent));
         let awaiting = &self.extra().awaiting;
-        let flaw = flaw.or_else(|| awaiting.iter().find_map(|waits| waits.flaw(relay)));
+        let flaw = flaw.or_else(|| awaiting.iter().find_map(|waits| waits.flaw(relay, self)));
         let turns = self.used().map(|(_, used)| used).chain([out.used]);
         let (replies, tool_calls) = turns.fold((0, 0), |(replies, tool_calls), used| {
             (replies + u64::from(used.replies), tool_calls + u64::from(used.tool_calls))

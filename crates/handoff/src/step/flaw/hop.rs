@@ -1,17 +1,7 @@
-//! What cannot be in a hop, and in an agent that waits for one to come back.
+//! What cannot be in a hop.
 
 use crate::completion;
-use crate::run::Awaiting;
 use crate::{Closing, Completion, Compliance, Hop, Relay, Run, work};
-
-impl Awaiting {
-    pub(super) fn flaw(&self, relay: &Relay) -> Option<&'static str> {
-        let agent = relay.agent(self.agent.as_str())?;
-        let calls = self.inner.calls().count();
-        let fits = self.outputs.len() == calls && self.place < calls;
-        self.inner.flaw(agent).or((!fits).then_some("a handoff that is to come back has no call"))
-    }
-}
 
 /// Whether work can have ended so of whose items this was said. Under a contract the answer states itself how far it came,
 /// which may be less far than the items are.
