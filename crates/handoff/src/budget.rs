@@ -82,11 +82,6 @@ impl Budget {
         self
     }
 
-    /// Whether nobody could begin to answer with it.
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.model_calls == 0 || self.tokens == Some(0) || self.millis == Some(0)
-    }
-
     /// The limit of what is shared like tool calls, tokens and hops.
     pub(crate) fn of(&self, measure: Shared) -> Option<u64> {
         match measure {

@@ -3,7 +3,7 @@
 use sommelier_runtime::DefinitionError;
 use std::fmt;
 
-use crate::PackageError;
+use crate::{Measure, PackageError};
 
 /// What is wrong with a relay's description: its author's fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,14 +142,17 @@ pub enum BuildError {
         /// The delegate's tool.
         tool: String,
     },
-    /// A delegate that may make no model call.
-    #[error("the delegate {tool} of {asker} is given 0 model calls; it needs 1 at least")]
+    /// A relay or a delegate that could not begin to answer.
+    #[error("{place} is given 0 {measure}; it needs 1 at least")]
     NoAllowance {
-        /// The agent that asks.
-        asker: String,
-        /// The delegate's tool.
-        tool: String,
+        /// The relay or the delegate.
+        place: Place,
+        /// Of what it is given nothing.
+        measure: Measure,
     },
+    /// Agents have delegates, and no reply may ask one.
+    #[error("a reply may open 0 branches, and there are delegates; `max_branches` sets it")]
+    NoBranches,
     /// Delegates of delegates, deeper than was allowed.
     #[error("delegates are nested {depth} deep, at most {most}; `max_depth` sets it")]
     TooDeep {
@@ -159,18 +162,132 @@ pub enum BuildError {
         most: u32,
     },
     /// A cap that is higher than the package law.
-    #[error("the policy of the route {from} -> {to} is beyond the package law: {cap}")]
+    #[error("the policy of {place} is beyond the package law: {cap}")]
     BeyondLaw {
+        /// The route or the delegate.
+        place: Place,
+        /// The cap, its value, and the law.
+        cap: String,
+    },
+    /// A field that no context could have.
+    #[error("the field {field:?} of {place} {fault}")]
+    Field {
+        /// The route or the delegate.
+        place: Place,
+        /// The field.
+        field: String,
+        /// Why.
+        fault: FieldFault,
+    },
+    /// Even the least package that fills all that a policy demands breaks the policy.
+    #[error("no package can meet the policy of {place}: {error}")]
+    Unmeetable {
+        /// The route or the delegate.
+        place: Place,
+        /// In what.
+        error: PackageError,
+    },
+    /// A guard of the user's own whose name does not tell it from others.
+    #[error("a guard of {place} is named {name:?}, which {fault}")]
+    Guard {
+        /// What it guards.
+        place: Place,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        fault: NameFault,
+    },
+    /// A transform whose name does not tell it from others.
+    #[error("a transform of {place} is named {name:?}, which {fault}")]
+    Transform {
+        /// Where it is.
+        place: Place,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        fault: NameFault,
+    },
+}
+
+/// Where in a description something is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// For the whole relay.
+    Relay,
+    /// On a route.
+    Route {
         /// The sender.
         from: String,
         /// The receiver.
         to: String,
-        /// The cap, its value, and the law.
-        cap: String,
+    },
+    /// For a receiver, on each route to it.
+    Receiver {
+        /// The agent.
+        agent: String,
+    },
+    /// For a delegate.
+    Delegate {
+        /// The agent that asks.
+        asker: String,
+        /// The delegate's tool.
+        tool: String,
     },
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relay => f.write_str("the relay"),
+            Self::Route { from, to } => write!(f, "the route {from} -> {to}"),
+            Self::Receiver { agent } => write!(f, "the receiver {agent}"),
+            Self::Delegate { asker, tool } => write!(f, "the delegate {tool} of {asker}"),
+        }
+    }
+}
+
+/// Why no context could have a field.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FieldFault {
+    /// Its name is no key of a package.
+    #[error("has no legal name: an ASCII letter or `_`, then up to 127 of letters, digits, `_` and `-`")]
+    Name,
+    /// Another field has the name.
+    #[error("is there twice")]
+    Twice,
+    /// It is one of no texts.
+    #[error("may be one of no texts")]
+    NoValues,
+    /// One of its legal texts could not be in a package.
+    #[error("may be {value:?}, which it cannot be: {error}")]
+    Value {
+        /// The text.
+        value: String,
+        /// Why.
+        error: PackageError,
+    },
+}
+
+/// What is wrong with the name of a guard or of a transform, by which refusals and the fingerprint know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameFault {
+    /// There is nothing in it.
+    #[error("is blank")]
+    Blank,
+    /// Another one that is asked at the same place has it.
+    #[error("another one there has too")]
+    Twice,
+}
+
 impl BuildError {
+    /// The error in the words of a delegate's call, in which the task is the `question`.
+    pub(crate) fn of_question(self) -> Self {
+        match self {
+            Self::Unmeetable { place, error } => Self::Unmeetable { place, error: error.of_question() },
+            other => other,
+        }
+    }
+
     pub(crate) fn rank(&self) -> u8 {
         match self {
             Self::Agent(_) | Self::ReservedTool { .. } => 0,
@@ -179,7 +296,11 @@ impl BuildError {
             Self::SelfRoute { .. } | Self::DuplicateRoute { .. } | Self::RouteToNowhere { .. } => 3,
             Self::Unreachable { .. } => 4,
             Self::MissingTool { .. } => 5,
-            Self::BeyondLaw { .. } => 6,
+            Self::BeyondLaw { .. }
+            | Self::Field { .. }
+            | Self::Unmeetable { .. }
+            | Self::Guard { .. }
+            | Self::Transform { .. } => 6,
             Self::Constraint { .. }
             | Self::AskerNotThere { .. }
             | Self::GuardOfNobody { .. }
@@ -189,6 +310,7 @@ impl BuildError {
             | Self::AfterNothing { .. }
             | Self::AfterItself { .. }
             | Self::NoAllowance { .. }
+            | Self::NoBranches
             | Self::TooDeep { .. } => 7,
         }
     }

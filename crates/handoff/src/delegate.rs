@@ -165,6 +165,18 @@ impl Delegate {
         self
     }
 
+    pub(crate) fn package_policy(&self) -> &PackagePolicy {
+        &self.policy
+    }
+
+    pub(crate) fn guard_names(&self) -> impl Iterator<Item = &str> {
+        self.guards.iter().map(OwnGuard::name)
+    }
+
+    pub(crate) fn own_budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// What its answers must be like. When not set, its words are the finding, as they are.
     pub fn contract(mut self, contract: Contract) -> Self {
         self.contract = Some(contract);
@@ -265,31 +277,24 @@ pub(crate) fn deputies(
             let (agent, tool) = told();
             errors.push(BuildError::ReservedTool { agent, tool });
         }
-        if delegate.budget.is_nothing() {
-            let (asker, tool) = told();
-            errors.push(BuildError::NoAllowance { asker, tool });
-        }
-        for cap in delegate.policy.beyond_law() {
-            errors.push(BuildError::BeyondLaw { from: asker.clone(), to: delegate.tool.clone(), cap });
-        }
         match check(asker, delegate, delegates) {
             Ok(deputy) => deputies.entry(asker.clone()).or_default().push(deputy),
-            Err(error) => errors.push(error),
+            Err(error) => errors.push(*error),
         }
     }
     deputies
 }
 
-fn check(asker: &str, delegate: &Delegate, all: &[(String, Delegate)]) -> Result<Deputy, BuildError> {
+fn check(asker: &str, delegate: &Delegate, all: &[(String, Delegate)]) -> Result<Deputy, Box<BuildError>> {
     let tool = ToolName::new(delegate.tool.as_str());
-    let tool = tool.map_err(|error| BuildError::Agent(DefinitionError::Name(error)))?;
+    let tool = tool.map_err(|error| Box::new(BuildError::Agent(DefinitionError::Name(error))))?;
     let of = || (asker.to_owned(), delegate.tool.clone());
     let (relay, entry) = match &delegate.team {
         Team::One(agent) => {
             let relay = Relay::builder().entry(agent.name()).agent((**agent).clone()).build();
             let relay = relay.map_err(|errors| {
                 let (asker, tool) = of();
-                BuildError::Delegate { asker, tool, errors }
+                Box::new(BuildError::Delegate { asker, tool, errors })
             })?;
             let entry = relay.entry().clone();
             (Arc::new(relay), entry)
@@ -298,7 +303,7 @@ fn check(asker: &str, delegate: &Delegate, all: &[(String, Delegate)]) -> Result
             let wanted = entry.as_deref().unwrap_or_else(|| relay.entry().as_str());
             let Some(agent) = relay.agent(wanted) else {
                 let (asker, tool) = of();
-                return Err(BuildError::DelegateEntry { asker, tool, entry: wanted.to_owned() });
+                return Err(Box::new(BuildError::DelegateEntry { asker, tool, entry: wanted.to_owned() }));
             };
             (Arc::clone(relay), agent.name().clone())
         }
@@ -313,7 +318,7 @@ fn all_before(
     asker: &str,
     delegate: &Delegate,
     all: &[(String, Delegate)],
-) -> Result<BTreeSet<ToolName>, BuildError> {
+) -> Result<BTreeSet<ToolName>, Box<BuildError>> {
     let of_asker = all.iter().filter(|(other, _)| other == asker);
     let siblings: BTreeMap<&str, &Delegate> = of_asker.map(|(_, one)| (one.tool.as_str(), one)).collect();
     let mut before = BTreeSet::new();
@@ -324,10 +329,10 @@ fn all_before(
         }
         let (asker, waiting) = (asker.to_owned(), delegate.tool.clone());
         let Some(first) = siblings.get(tool) else {
-            return Err(BuildError::AfterNothing { asker, tool: waiting, after: tool.to_owned() });
+            return Err(Box::new(BuildError::AfterNothing { asker, tool: waiting, after: tool.to_owned() }));
         };
         if tool == delegate.tool {
-            return Err(BuildError::AfterItself { asker, tool: waiting });
+            return Err(Box::new(BuildError::AfterItself { asker, tool: waiting }));
         }
         if let Ok(name) = ToolName::new(tool)
             && before.insert(name)

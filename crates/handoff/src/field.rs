@@ -1,8 +1,9 @@
 //! What a route wants to find in the context, by name and type.
 
 use serde::Serialize;
+use sommelier_protocol::json_string_len;
 
-use crate::{Json, PackageError, law};
+use crate::{FieldFault, Json, PackageError, law};
 
 /// A value that a package's context must have on a route, or may have. The sender's model is told of it, and the code
 /// checks it.
@@ -80,6 +81,29 @@ impl Field {
         self.is_optional
     }
 
+    /// Why no context could have it.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = FieldFault> {
+        let name = (!law::is_key(&self.name)).then_some(FieldFault::Name);
+        let values: Vec<FieldFault> = match &self.kind {
+            Kind::OneOf(legal) if legal.is_empty() => vec![FieldFault::NoValues],
+            Kind::OneOf(legal) => legal.iter().filter_map(|value| unlawful(value)).collect(),
+            Kind::Text | Kind::Integer | Kind::Flag => Vec::new(),
+        };
+        name.into_iter().chain(values)
+    }
+
+    /// The shortest value that is legal for it.
+    pub(crate) fn least(&self) -> Json {
+        match &self.kind {
+            Kind::Text => Json::String("x".into()),
+            Kind::OneOf(legal) => {
+                let shortest = legal.iter().min_by_key(|value| json_string_len(value));
+                Json::String(shortest.cloned().unwrap_or_default())
+            }
+            Kind::Integer | Kind::Flag => self.sample(),
+        }
+    }
+
     /// A value that is legal for it.
     pub(crate) fn sample(&self) -> Json {
         match &self.kind {
@@ -124,6 +148,15 @@ impl Field {
             }),
         }
     }
+}
+
+/// Why no field may have this value.
+fn unlawful(value: &str) -> Option<FieldFault> {
+    let fault = |error| FieldFault::Value { value: law::shortened(value), error };
+    if law::is_blank(value) {
+        return Some(fault(PackageError::Blank { field: "value".to_owned() }));
+    }
+    law::read_value(value, vec!["value".to_owned()]).err().map(fault)
 }
 
 impl Kind {

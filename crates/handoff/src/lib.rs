@@ -104,7 +104,7 @@ mod work;
 
 pub use artifact::{ARTIFACTS, Artifact, ArtifactValue, READ_ARTIFACT, TABLE_BYTES};
 pub use budget::{Budget, Measure};
-pub use build_error::{BuildError, BuildErrors};
+pub use build_error::{BuildError, BuildErrors, FieldFault, NameFault, Place};
 pub use completion::{COMPLETE_HANDOFF, Completion, CompletionRefusal};
 pub use contract::{Contract, ContractError};
 pub use delegate::{DELEGATE_MODEL_CALLS, DEPTH, Delegate, DelegateRefusal};

@@ -52,6 +52,10 @@ impl OwnGuard {
         Self { name: name.into(), check: Arc::new(check) }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Asks the guard. One that fails, or breaks down, has allowed nothing: it objects with what went wrong.
     pub(crate) fn judge(&self, package: &HandoffPackage, trail: &Trail) -> Result<(), Objection> {
         let guard = self.name.to_string();

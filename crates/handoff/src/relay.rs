@@ -15,6 +15,7 @@ use crate::work::ConstraintCheck;
 use crate::{Budget, Guards, Route, Routes, Run, Step, step};
 
 mod builder;
+mod demands;
 
 pub use builder::RelayBuilder;
 

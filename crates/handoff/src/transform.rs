@@ -39,6 +39,10 @@ impl Transform {
         Self { name: name.into(), change: Arc::new(change) }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The package as it is after the change. It is read as if a model had written it: the law binds code too.
     fn apply(&self, package: HandoffPackage) -> Result<HandoffPackage, Broken> {
         let broken = |causes| Broken { transform: self.name.to_string(), causes };

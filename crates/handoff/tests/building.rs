@@ -6,8 +6,9 @@ mod harness;
 
 use harness::{agent, name, names, team, tool_name};
 use sommelier_handoff::{
-    Agent, BuildError, Delegate, EntryPolicy, Guards, HANDOFF_TO_SPECIALIST, PackagePolicy, Relay,
-    RelayBuilder, Route, StartError, law,
+    Agent, Budget, BuildError, Conduct, Delegate, EntryPolicy, Field, FieldFault, Guards,
+    HANDOFF_TO_SPECIALIST, HandoffPackage, Measure, NameFault, PackageError, PackagePolicy, Place, Relay,
+    RelayBuilder, Route, Section, StartError, Transformed, Verdict, law,
 };
 use sommelier_protocol::{BlankText, RawJson, ToolDefinition};
 use sommelier_runtime::tool::CallContext;
@@ -20,6 +21,20 @@ fn check(builder: RelayBuilder, expected: &[BuildError]) {
 
 fn illegal(written: &str) -> BuildError {
     BuildError::Agent(DefinitionError::Name(AgentName::new(written).unwrap_err()))
+}
+
+fn on_route() -> Place {
+    Place::Route { from: s("a"), to: s("b") }
+}
+
+/// a hands over to b on this route.
+fn routed(set: impl Fn(Route) -> Route) -> RelayBuilder {
+    Relay::builder().agent(agent("a")).agent(agent("b")).entry("a").route_with(set(Route::new("a", "b")))
+}
+
+/// a asks this delegate.
+fn asking(set: impl Fn(Delegate) -> Delegate) -> RelayBuilder {
+    Relay::builder().agent(agent("a")).entry("a").delegate("a", set(Delegate::new("ask", agent("b"))))
 }
 
 fn s(text: &str) -> String {
@@ -124,7 +139,7 @@ fn a_cap_beyond_the_law_is_told() {
     let mut policy = PackagePolicy::minimal().package_bytes(law::PACKAGE_BYTES);
     (policy.task_bytes, policy.context_keys, policy.depth) = (law::STRING_BYTES, law::KEYS, law::DEPTH);
     assert!(with(policy.clone()).build().is_ok());
-    let beyond = |cap: &str| BuildError::BeyondLaw { from: s("a"), to: s("b"), cap: s(cap) };
+    let beyond = |cap: &str| BuildError::BeyondLaw { place: on_route(), cap: s(cap) };
     policy = policy.package_bytes(law::PACKAGE_BYTES + 1);
     (policy.task_bytes, policy.context_keys, policy.depth) =
         (law::STRING_BYTES + 1, law::KEYS + 1, law::DEPTH + 1);
@@ -202,7 +217,7 @@ fn all_errors_are_told_together() {
             BuildError::Unreachable { agent: s("Not a name") },
             BuildError::Unreachable { agent: s("lonely") },
             BuildError::MissingTool { from: s("a"), to: s("b"), tool: s("search_docs") },
-            BuildError::BeyondLaw { from: s("a"), to: s("b"), cap: s("depth 99, at most 16") },
+            BuildError::BeyondLaw { place: on_route(), cap: s("depth 99, at most 16") },
         ]
     );
     let told: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
@@ -301,7 +316,7 @@ fn what_a_delegate_may_not_be_is_told() {
         (
             of(vec![ask().policy(PackagePolicy::minimal().package_bytes(law::PACKAGE_BYTES + 1))]),
             s(
-                "the policy of the route a -> ask is beyond the package law: package_bytes 65537, at most 65536",
+                "the policy of the delegate ask of a is beyond the package law: package_bytes 65537, at most 65536",
             ),
         ),
         (of(vec![ask()]).max_depth(0), s("delegates are nested 1 deep, at most 0; `max_depth` sets it")),
@@ -316,4 +331,164 @@ fn what_a_delegate_may_not_be_is_told() {
     for (builder, expected) in cases {
         assert_eq!(builder.build().unwrap_err().to_string(), expected);
     }
+}
+
+/// A field that no context could have is told with its route or its delegate, and no model is blamed for it.
+#[test]
+fn a_field_that_no_context_could_have_is_told() {
+    let blank = || PackageError::Blank { field: s("value") };
+    let value = |value: &str, error| FieldFault::Value { value: s(value), error };
+    let hidden = PackageError::ForbiddenCharacter { path: s("value"), found: s("U+0007") };
+    let none: [&str; 0] = [];
+    let cases = [
+        (vec![Field::text("", "")], vec![("", FieldFault::Name)]),
+        (vec![Field::text("a b", "").optional()], vec![("a b", FieldFault::Name)]),
+        (vec![Field::text("y", ""), Field::integer("y", "")], vec![("y", FieldFault::Twice)]),
+        (vec![Field::one_of("y", "", none)], vec![("y", FieldFault::NoValues)]),
+        (vec![Field::one_of("y", "", ["ok", " "])], vec![("y", value(" ", blank()))]),
+        (vec![Field::one_of("y", "", ["a\u{7}"])], vec![("y", value("a\u{7}", hidden))]),
+        (
+            vec![Field::flag("9", ""), Field::text("z", ""), Field::one_of("z", "", none)],
+            vec![("9", FieldFault::Name), ("z", FieldFault::Twice), ("z", FieldFault::NoValues)],
+        ),
+    ];
+    for (fields, faults) in cases {
+        let policy = fields.into_iter().fold(PackagePolicy::minimal(), PackagePolicy::field);
+        let told = |place: Place| -> Vec<BuildError> {
+            let faults = faults.clone().into_iter();
+            faults
+                .map(|(field, fault)| BuildError::Field { place: place.clone(), field: s(field), fault })
+                .collect()
+        };
+        check(routed(|route| route.policy(policy.clone())), &told(on_route()));
+        let ask = Place::Delegate { asker: s("a"), tool: s("ask") };
+        check(asking(|ask| ask.policy(policy.clone())), &told(ask));
+    }
+    let twice = routed(|route| route.field(Field::text("y", "")).field(Field::text("y", "")));
+    assert_eq!(twice.build().unwrap_err().to_string(), "the field \"y\" of the route a -> b is there twice");
+}
+
+/// Caps below what the same policy demands, the constraints of the house included, are told: no package could meet them.
+/// One byte more, and one can.
+#[test]
+fn caps_below_what_is_demanded_are_told() {
+    let unmeetable = |cap: &str, found, most| BuildError::Unmeetable {
+        place: on_route(),
+        error: PackageError::OverCap { cap: s(cap), found, most },
+    };
+    let bytes = |most| PackagePolicy::minimal().package_bytes(most);
+    let small = |most| routed(move |route| route.policy(bytes(most).require(Section::OpenItems)));
+    let least = r#"{"task":"x","context":{},"open_items":["x"]}"#.len();
+    check(small(least - 1), &[unmeetable("bytes of the package", least, least - 1)]);
+    check(small(0), &[unmeetable("bytes of the package", least, 0)]);
+    let built = small(least).build().unwrap();
+    let sample = built.routes().next().unwrap().package_policy().sample();
+    assert_eq!((sample.bytes(), sample.validate(&bytes(least))), (least, vec![]));
+
+    let bound = |most| routed(move |route| route.policy(bytes(most))).constraint("be short");
+    let least = r#"{"task":"x","context":{},"constraints":["be short"]}"#.len();
+    check(bound(least - 1), &[unmeetable("bytes of the package", least, least - 1)]);
+    assert!(bound(least).build().is_ok());
+
+    let fields = |count: u32| {
+        let fields = (0..count).map(|place| Field::integer(format!("n{place}"), ""));
+        let policy = fields.fold(PackagePolicy::minimal(), PackagePolicy::field);
+        routed(move |route| route.policy(policy.clone()))
+    };
+    check(fields(17), &[unmeetable("values of the context", 17, 16)]);
+    assert!(fields(16).build().is_ok());
+    let flat = PackagePolicy { depth: 1, task_bytes: 0, ..PackagePolicy::minimal() };
+    check(
+        routed(|route| route.policy(flat.clone())),
+        &[unmeetable("bytes of the task", 1, 0), unmeetable("depth of the package", 2, 1)],
+    );
+}
+
+/// A question has a question, a context and what binds its asker: a section that no call could fill is told, unless a
+/// transform may fill it.
+#[test]
+fn a_question_that_nobody_could_ask_is_told() {
+    let lacks = |error| {
+        let place = Place::Delegate { asker: s("a"), tool: s("ask") };
+        BuildError::Unmeetable { place, error }
+    };
+    let strict = || asking(|ask| ask.policy(PackagePolicy::strict()));
+    check(strict(), &[lacks(PackageError::Missing { field: s("open_items") })]);
+    assert!(strict().transform("fills", |package| Ok(package.open_item("x"))).build().is_ok());
+    assert!(asking(|ask| ask.policy(PackagePolicy::question().require(Section::Context))).build().is_ok());
+    let tiny = PackagePolicy { task_bytes: 0, ..PackagePolicy::question() };
+    let over = PackageError::OverCap { cap: s("bytes of the question"), found: 1, most: 0 };
+    check(asking(|ask| ask.policy(tiny.clone())), &[lacks(over)]);
+}
+
+/// Guards and transforms are known by their names, in refusals and in the fingerprint: each has one, and of its own.
+#[test]
+fn guards_and_transforms_need_names_of_their_own() {
+    let allow = |_: &HandoffPackage, _: &sommelier_handoff::Trail| Ok(Verdict::Allow);
+    let keep = |package: HandoffPackage| -> Transformed { Ok(package) };
+    let guard = |place, name: &str, fault| BuildError::Guard { place, name: s(name), fault };
+    let transform = |place, name: &str, fault| BuildError::Transform { place, name: s(name), fault };
+    let to_b = || Place::Receiver { agent: s("b") };
+    let ask = || Place::Delegate { asker: s("a"), tool: s("ask") };
+    let (blank, twice) = (NameFault::Blank, NameFault::Twice);
+    let cases: Vec<(RelayBuilder, BuildError)> = vec![
+        (routed(|route| route.guard("", allow)), guard(on_route(), "", blank)),
+        (routed(|route| route.guard("x", allow).guard("x", allow)), guard(on_route(), "x", twice)),
+        (routed(|route| route.guard("x", allow)).guard_of("b", "x", allow), guard(on_route(), "x", twice)),
+        (team("a -> b").guard_of("b", " ", allow), guard(to_b(), " ", blank)),
+        (team("a -> b").guard_of("b", "x", allow).guard_of("b", "x", allow), guard(to_b(), "x", twice)),
+        (asking(|ask| ask.guard("\t", allow)), guard(ask(), "\t", blank)),
+        (asking(|ask| ask.guard("x", allow).guard("x", allow)), guard(ask(), "x", twice)),
+        (routed(|route| route.transform("", keep)), transform(on_route(), "", blank)),
+        (routed(|route| route.transform("x", keep)).transform("x", keep), transform(on_route(), "x", twice)),
+        (team("a -> b").transform(" ", keep), transform(Place::Relay, " ", blank)),
+        (team("a -> b").transform("x", keep).transform("x", keep), transform(Place::Relay, "x", twice)),
+    ];
+    for (builder, error) in cases {
+        check(builder, &[error]);
+    }
+    let same_elsewhere = team("a -> b, b -> a").guard_of("a", "x", allow).guard_of("b", "x", allow);
+    assert!(same_elsewhere.transform("x", keep).build().is_ok());
+    assert_eq!(
+        guard(on_route(), "x", twice).to_string(),
+        "a guard of the route a -> b is named \"x\", which another one there has too"
+    );
+}
+
+/// A constraint binds somebody to something: one of white space would cross and bind nobody. Nor is there a check for one
+/// that no package could hold.
+#[test]
+fn a_constraint_that_binds_nobody_is_told() {
+    let error = PackageError::Blank { field: s("constraints.0") };
+    let blank = BuildError::Constraint { text: s(" "), error };
+    check(team("a -> b").constraint(" "), std::slice::from_ref(&blank));
+    check(team("a -> b").constraint_check(" ", |_| Ok(Conduct::Keep)), &[blank]);
+    assert!(team("a -> b").constraint_check_of("", |_| Ok(Conduct::Keep)).build().is_ok());
+}
+
+/// A budget of nothing is told with its measure, of the relay as of a delegate.
+#[test]
+fn a_budget_of_nothing_is_told_with_its_measure() {
+    let nothing = [
+        (Budget::new(0), Measure::ModelCalls),
+        (Budget::new(4).tokens(0), Measure::Tokens),
+        (Budget::new(4).millis(0), Measure::Millis),
+    ];
+    for (budget, measure) in nothing {
+        let ask = Place::Delegate { asker: s("a"), tool: s("ask") };
+        check(asking(|ask| ask.budget(budget)), &[BuildError::NoAllowance { place: ask, measure }]);
+        let place = Place::Relay;
+        check(team("a -> b").budget(budget), &[BuildError::NoAllowance { place, measure }]);
+    }
+    let tokens = asking(|ask| ask.budget(Budget::new(4).tokens(0))).build().unwrap_err();
+    assert_eq!(tokens.to_string(), "the delegate ask of a is given 0 tokens; it needs 1 at least");
+    // Without tools and handoffs one can still answer.
+    assert!(team("a -> b").budget(Budget::new(1).tool_calls(0).hops(0)).build().is_ok());
+}
+
+/// Delegates that no reply may ask are told; where there are none, nobody is hindered.
+#[test]
+fn delegates_that_no_reply_may_ask_are_told() {
+    check(asking(|ask| ask).max_branches(0), &[BuildError::NoBranches]);
+    assert!(team("a -> b").max_branches(0).build().is_ok());
 }

@@ -130,7 +130,8 @@ fn fields_are_told_in_the_descriptions() {
     let specialists = description_of.split_once("Specialists: ").unwrap().1;
     assert_eq!(specialists, "policy_agent (must have open_items) (in `context`: cents: a whole number).");
 
-    let billing = Delegate::new("ask_billing", agent("billing")).policy(policy);
+    let billing = Delegate::new("ask_billing", agent("billing"))
+        .policy(PackagePolicy::question().field(Field::integer("cents", "")));
     let relay =
         Relay::builder().agent(agent("desk")).delegate("desk", billing).entry("desk").build().unwrap();
     let asked = description(&relay, "desk", "ask_billing");

@@ -172,7 +172,7 @@ fn relay_that_speaks(speak: fn()) -> Relay {
         .agent(Agent::new("booking_agent", "").tools([Tool::new("quote", "Quotes.", tool)]))
         .agent(Agent::new("policy_agent", "").tools([Tool::new("quote", "Quotes.", tool)]))
         .entry("booking_agent")
-        .route_with(Route::new("booking_agent", "policy_agent").guard("speaks", guard))
+        .route_with(Route::new("booking_agent", "policy_agent").guard("speaks_here", guard))
         .route("policy_agent", "booking_agent")
         .guard_of("policy_agent", "speaks", guard)
         .transform("speaks", transform)
