@@ -187,10 +187,7 @@ impl HandoffPackage {
         let mut errors = Vec::new();
         let task = text(&mut fields, "question", &mut errors);
         let context = object(&mut fields, "context", false, &mut errors);
-        errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
-            field: law::shortened(field),
-            legal: "question, context".to_owned(),
-        }));
+        errors.extend(no_arguments(&fields, "question, context"));
         if errors.is_empty() { Ok(Self { task, context, more: None }) } else { Err(errors) }
     }
 
@@ -202,26 +199,24 @@ impl HandoffPackage {
         if errors.is_empty() && law::is_blank(&question) {
             errors.push(PackageError::Blank { field: "question".to_owned() });
         }
-        errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
-            field: law::shortened(field),
-            legal: "question, choices".to_owned(),
-        }));
+        errors.extend(no_arguments(&fields, "question, choices"));
         if errors.is_empty() { Ok(Wording { question, choices }) } else { Err(errors) }
     }
 
     /// What a receiver says of its open items, from members which have been read under the law.
     pub(crate) fn report(mut fields: Fields) -> Result<Report, Vec<PackageError>> {
         let mut errors = Vec::new();
+        // One of the lists alone says it all; whoever leaves out both has not said anything of the items.
+        if fields.get("done").is_none() && fields.get("open").is_none() {
+            errors.extend(["done", "open"].map(|field| PackageError::Missing { field: field.to_owned() }));
+        }
         let done = strings(&mut fields, "done", &mut errors);
         let open = strings(&mut fields, "open", &mut errors);
         let answer = text(&mut fields, "answer", &mut errors);
         if errors.is_empty() && law::is_blank(&answer) {
             errors.push(PackageError::Blank { field: "answer".to_owned() });
         }
-        errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
-            field: law::shortened(field),
-            legal: "done, open, answer".to_owned(),
-        }));
+        errors.extend(no_arguments(&fields, "done, open, answer"));
         if errors.is_empty() { Ok(Report { done, open, answer }) } else { Err(errors) }
     }
 
@@ -233,10 +228,7 @@ impl HandoffPackage {
         if let Some(other) = version.as_ref().filter(|version| version.number::<u32>().is_none()) {
             errors.push(wrong_type("version", "a whole number", other));
         }
-        errors.extend(fields.iter().map(|(field, _)| PackageError::UnknownField {
-            field: law::shortened(field),
-            legal: "name, version".to_owned(),
-        }));
+        errors.extend(no_arguments(&fields, "name, version"));
         let version = version.and_then(|version| version.number());
         if errors.is_empty() { Ok(Which { name, version }) } else { Err(errors) }
     }
@@ -455,6 +447,15 @@ fn wrong_type(path: &str, expected: &str, found: &Json) -> PackageError {
         expected: expected.to_owned(),
         found: found.kind().to_owned(),
     }
+}
+
+/// What stands in the arguments of a call and is none of them.
+fn no_arguments(fields: &Fields, legal: &str) -> impl Iterator<Item = PackageError> {
+    let unknown = |(field, _): (&str, &Json)| PackageError::UnknownArgument {
+        field: law::shortened(field),
+        legal: legal.to_owned(),
+    };
+    fields.iter().map(unknown)
 }
 
 fn text(fields: &mut Fields, name: &str, errors: &mut Vec<PackageError>) -> Box<str> {

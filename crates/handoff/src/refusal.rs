@@ -307,6 +307,14 @@ pub enum PackageError {
         /// The members that are legal.
         legal: String,
     },
+    /// An argument that the tool does not have, in a call whose arguments are no package.
+    #[error("`{field}` is no argument; legal: {legal}")]
+    UnknownArgument {
+        /// The argument.
+        field: String,
+        /// The arguments that are legal.
+        legal: String,
+    },
     /// A version of the package's form that is not known here.
     #[error("version {found} of the package is not known here; this is version 1")]
     UnknownVersion {
@@ -503,7 +511,10 @@ impl PackageError {
             | Self::KeptByCode { path, .. }
             | Self::WrittenByCode { path }
             | Self::HistoryInPackage { path } => path,
-            Self::Missing { field } | Self::Blank { field } | Self::UnknownField { field, .. } => field,
+            Self::Missing { field }
+            | Self::Blank { field }
+            | Self::UnknownField { field, .. }
+            | Self::UnknownArgument { field, .. } => field,
             Self::OverCap { .. }
             | Self::InputTooLarge { .. }
             | Self::UnknownVersion { .. }

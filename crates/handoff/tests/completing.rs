@@ -145,8 +145,14 @@ fn a_completion_that_is_not_whole_is_told() {
             r#"{"done":"count","answer":7,"note":"x"}"#.to_owned(),
             invalid(
                 "`done` is a string, must be a list of strings, `answer` is a number, must be a string, `note` is no \
-                 member of a package; legal: done, open, answer",
+                 argument; legal: done, open, answer",
             ),
+        ),
+        ("{}".to_owned(), invalid("`done` is missing, `open` is missing, `answer` is missing")),
+        (r#"{"answer":"Six."}"#.to_owned(), invalid("`done` is missing, `open` is missing")),
+        (
+            r#"{"open":["count"],"answer":"Six."}"#.to_owned(),
+            unaccounted("missing: \\\"weigh\\\"; in both: none; none of them: none"),
         ),
         (r#"{"done":[],"done":[],"answer":"x"}"#.to_owned(), invalid("`done` stands twice")),
         ("[]".to_owned(), invalid(r#"no JSON: the arguments must be one JSON object; it begins \"[]\""#)),

@@ -101,10 +101,7 @@ fn a_question_that_is_wrong_is_told_and_not_asked() {
         (r#"{"question":" "}"#, wrong("`question` is blank")),
         (r#"{"question":7}"#, wrong("`question` is a number, must be a string")),
         (r#"{"question":"Who?","choices":[1]}"#, wrong("`choices.0` is a number, must be a string")),
-        (
-            r#"{"question":"Who?","to":"Ann"}"#,
-            wrong("`to` is no member of a package; legal: question, choices"),
-        ),
+        (r#"{"question":"Who?","to":"Ann"}"#, wrong("`to` is no argument; legal: question, choices")),
         (r#"{"question":"Who?","question":"Whom?"}"#, wrong("`question` stands twice")),
         (r#"["Who?"]"#, wrong(r#"no JSON: the arguments must be one JSON object; it begins "[\"Who?\"]""#)),
     ];

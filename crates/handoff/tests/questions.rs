@@ -69,13 +69,10 @@ fn a_question_that_is_wrong_is_told_and_opens_no_branch() {
             (r#"{"question":["a"]}"#, "`question` is a list, must be a string"),
             (r#"{"question":"Q?","context":"cents"}"#, "`context` is a string, must be an object"),
             (r#"{"question":"Q?","context":[1]}"#, "`context` is a list, must be an object"),
-            (
-                r#"{"task":"Q?"}"#,
-                "`question` is missing, `task` is no member of a package; legal: question, context",
-            ),
+            (r#"{"task":"Q?"}"#, "`question` is missing, `task` is no argument; legal: question, context"),
             (
                 r#"{"question":"Q?","artifacts":{"a":1}}"#,
-                "`artifacts` is no member of a package; legal: question, context",
+                "`artifacts` is no argument; legal: question, context",
             ),
             (r#"{"question":"Q?","question":"R?"}"#, "`question` stands twice"),
             (r#"["Q?"]"#, r#"no JSON: the arguments must be one JSON object; it begins "[\"Q?\"]""#),
