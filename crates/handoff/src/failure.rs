@@ -9,7 +9,8 @@ use crate::{DelegateRefusal, Done, Link, LinkOutcome, RunEnd};
 /// A run of a tree that did not answer, or a question that opened no run, with what failed behind it: in the branches that
 /// it opened.
 ///
-/// As an [`Error`] it is a chain from the outside in, each link a short line of its own. At the bottom stands the error
+/// As an [`Error`] it is a chain from the outside in, each link a short line of its own: who, where, and how it ended, with
+/// the limit or what was broken where no error behind it tells. At the bottom stands the error
 /// itself, to be matched: a [`ModelError`](sommelier_runtime::ModelError), a [`Refusal`](crate::Refusal) or a
 /// [`DelegateRefusal`]. An end without an error of its own, such as a limit, is the bottom when nothing failed behind it.
 /// What failed behind a run need not be why it ended; it is what is known.
@@ -75,7 +76,12 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}): {}", self.who, self.path, self.why.as_str())
+        write!(f, "{} ({}): ", self.who, self.path)?;
+        match &self.why {
+            // Nothing else tells which limit it was, or in what a contract was broken.
+            FailedBy::End(end) if self.why.error().is_none() => write!(f, "{end}"),
+            why => f.write_str(why.as_str()),
+        }
     }
 }
 

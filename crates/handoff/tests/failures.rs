@@ -6,8 +6,8 @@ mod harness;
 
 use harness::{Down, Session, agent, calls, question, says, script};
 use sommelier_handoff::{
-    Agent, BuildError, Delegate, DelegateRefusal, FailedBy, Failure, Guards, HANDOFF_TO_SPECIALIST, Refusal,
-    Relay, RunEnd,
+    Agent, Budget, BuildError, Contract, Delegate, DelegateRefusal, FailedBy, Failure, Guards,
+    HANDOFF_TO_SPECIALIST, Refusal, Relay, RunEnd,
 };
 use sommelier_runtime::{DefinitionError, ModelError};
 use std::error::Error;
@@ -71,8 +71,8 @@ fn a_failure_two_delegates_deep_is_a_chain_with_its_cause_at_the_bottom() {
     assert_eq!(
         chain(&failures[0]),
         [
-            "s (conv): turn_limit",
-            "b (conv/1/1/0): turn_limit",
+            "s (conv): turn_limit: 1 model call(s)",
+            "b (conv/1/1/0): turn_limit: 1 model call(s)",
             "c (conv/1/1/0/1/1/0): failed",
             "the model could not be reached: no route to host"
         ]
@@ -143,6 +143,25 @@ fn a_refused_handoff_is_the_cause_of_its_run() {
     assert_eq!(chain(&failures[0]), ["a (conv): handoff_refused", "a cannot hand the turn to itself"]);
     let refusal = Refusal::SelfHandoff { agent: harness::name("a") };
     assert_eq!(failures[0].source().unwrap().downcast_ref::<Refusal>(), Some(&refusal));
+}
+
+/// C121: an end without an error of its own says what it was: which limit of which measure, and in what an answer broke its
+/// contract.
+#[test]
+fn a_failure_without_an_error_of_its_own_says_what_it_was() {
+    let build = |calls| {
+        let asked = Delegate::new("ask_b", agent("b")).contract(Contract::default().repairs(0));
+        let relay = Relay::builder().agent(agent("s")).delegate("s", asked).entry("s");
+        relay.budget(Budget::new(calls)).build().unwrap()
+    };
+    let (spent, broken) = (build(1), build(9));
+    let model = script([("s", asks("ask_b")), ("b", says("Paid.")), ("s", says("Nobody knows."))]);
+    let of = |relay| Session::new(relay, &model).say("hello").done().failures();
+    assert_eq!(chain(&of(&spent)[0])[0], "s (conv): budget_spent: 1 model call(s)");
+    assert_eq!(
+        chain(&of(&broken)[0]),
+        ["b (conv/1/1/0): contract_broken: it must be one JSON object by itself; it begins \"Paid.\""]
+    );
 }
 
 /// What failed is told of the user's newest message: what was amiss before it is over.
