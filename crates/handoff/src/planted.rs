@@ -101,6 +101,8 @@ pub(crate) enum Bug {
     OwnGuardNotAsked,
     /// The turn comes back to the one that has waited longest.
     ReturnToTheFirst,
+    /// Those that wait for the turn to come back are told that it will not, when the run ends.
+    ReturnForgottenAtEnd,
     /// Work that came back is left open.
     ReturnLeftOpen,
     /// Work that was handed over is left open when the run ends.
@@ -122,7 +124,7 @@ pub(crate) enum Bug {
 }
 
 impl Bug {
-    pub(crate) const ALL: [Self; 57] = [
+    pub(crate) const ALL: [Self; 58] = [
         Self::OutputDropped,
         Self::OutputsSwapped,
         Self::RefusedHopCounted,
@@ -171,6 +173,7 @@ impl Bug {
         Self::ConstraintDropped,
         Self::OwnGuardNotAsked,
         Self::ReturnToTheFirst,
+        Self::ReturnForgottenAtEnd,
         Self::ReturnLeftOpen,
         Self::HopLeftOpen,
         Self::EffectsNotTold,

@@ -183,15 +183,16 @@ fn finish(relay: &Relay, mut run: Box<Run>, end: RunEnd, at: Millis) -> Step {
     }
 }
 
-/// The user has spoken after the run came to its end. Whoever hears it goes on with the work that it was handed.
+/// The user has spoken after the run came to its end. Whoever hears it goes on with the work that it was handed, and those
+/// that wait for the turn to come back wait on, as they do when the user speaks in the middle; where the turn begins anew at
+/// the entry they are told that it will not come.
 fn heard(relay: &Relay, mut run: Run, words: Words) -> Step {
     if relay.entry_policy() == EntryPolicy::Entry {
         let why = "the user has spoken, and the turn has begun anew";
         ending::end_all(relay, &mut run, Closing::Failed, why, 0);
         run.active = relay.entry().clone();
     } else {
-        let active = run.active.clone();
-        run.trail.reopen(&active);
+        ending::reopen_works(&mut run);
     }
     begin(relay, run, words)
 }

@@ -1,10 +1,13 @@
 //! Routes on which the turn comes back, and how work ends that was handed over.
-#![expect(clippy::unwrap_used, reason = "a test may stop at what cannot be")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what cannot be")]
 
 mod harness;
 
 use harness::{Down, Session, agent, calls, hands_to, payer, pays, question, says, script};
-use sommelier_handoff::{Closing, Delegate, EntryPolicy, Guards, HopEnd, Relay, Route, RunEnd};
+use sommelier_handoff::{
+    Budget, Closing, Delegate, Done, EntryPolicy, Guards, HopEnd, Relay, Route, RunEnd, Step,
+};
+use sommelier_runtime::{Model, ScriptedModel};
 
 fn relay(returns: bool) -> Relay {
     let route = Route::new("a", "b");
@@ -164,4 +167,106 @@ fn who_hands_the_turn_back_is_told_that_it_did() {
     let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
     assert_eq!(session.results("b", 0), [r#"tu_1_0={"status":"handed_over","to":"a"}"#]);
     assert_eq!(ends(&session), [Some(Closing::HandedOn), Some(Closing::Done)]);
+}
+
+/// Where b was stopped in a run whose a waits for it, b's model having been asked once or never.
+fn stopped(by: &str, relay: &Relay, model: &ScriptedModel) -> Done {
+    let step = relay.start("conv", "hello").unwrap();
+    let Step::CallModel(call) = step else { panic!("a is asked first") };
+    let reply = model.complete(call.request(relay));
+    let Step::HandOff(handoff) = call.resume(relay, reply, 1) else { panic!("a hands over") };
+    let step = handoff.take(relay, 2);
+    let step = match (by, step) {
+        ("person", Step::CallModel(call)) => {
+            let reply = model.complete(call.request(relay));
+            let step = call.resume(relay, reply, 3);
+            assert_eq!(step.questions().len(), 1);
+            step
+        }
+        (_, step) => step,
+    };
+    let done = match (by, step) {
+        ("budget", Step::Done(done)) => done,
+        ("time", step) => match step.now(relay, 1_000) {
+            Step::Done(done) => done,
+            step => panic!("its time is over: {step:?}"),
+        },
+        (_, step) => step.cancel(relay, "enough", 4),
+    };
+    // The log is legal, and the run can be put away.
+    let saved = Step::Done(done.clone()).save().unwrap();
+    assert_eq!(relay.load(&saved).unwrap(), Step::Done(done.clone()), "{by}");
+    assert_eq!(done.run().trail().open().count(), 0, "no work is left open in a run that has ended");
+    done
+}
+
+fn stops(budget: Budget) -> Relay {
+    Relay::builder()
+        .agent(agent("a"))
+        .agent(agent("b"))
+        .entry("a")
+        .route_with(Route::new("a", "b").returns())
+        .may_ask_human("b")
+        .budget(budget)
+        .build()
+        .unwrap()
+}
+
+/// C172, C79, S1-27: a run that was stopped while somebody waits for the turn to come back goes on from there, by whatever it
+/// was stopped: the one that waits gets the answer, and the work that was ended with the run is ended by it.
+#[test]
+fn the_turn_comes_back_after_the_run_was_stopped() {
+    for (by, budget) in [
+        ("budget", Budget::new(1)),
+        ("time", Budget::new(9).millis(100)),
+        ("cancel", Budget::new(9)),
+        ("person", Budget::new(9)),
+    ] {
+        let relay = stops(budget);
+        let asks = calls([("ask_human", r#"{"question":"May I?"}"#)]);
+        let asks = (by == "person").then_some(("b", asks));
+        let turns = [("a", hands_to("b"))].into_iter().chain(asks);
+        let turns = turns.chain([("b", says("Six.")), ("a", says("It is six."))]);
+        let model = script(turns);
+        for more in [None, Some(Budget::new(9))] {
+            // A script is read from its beginning by each conversation.
+            let done = stopped(by, &relay, &model);
+            let step = match more {
+                Some(more) => done.with_more(&relay, more).unwrap(),
+                None if by == "budget" => continue,
+                None => done.retry(&relay).unwrap(),
+            };
+            let session = Session::new(&relay, &model).unchecked().drive(step).ends(RunEnd::Answered);
+            assert_eq!(session.run().active().as_str(), "a", "{by}");
+            assert_eq!(session.done().answer().as_deref(), Some("It is six."), "{by}");
+            let told = session.results("a", 0);
+            assert!(told[0].contains(r#"{"status":"done","finding":"Six.""#), "{by}: {told:?}");
+            assert_eq!(ends(&session), [Some(Closing::Done)], "{by}");
+        }
+    }
+}
+
+/// C172: the user's words after a run was stopped go to the agent that has the turn, as those in the middle of a run do: its
+/// answer is the one that is waited for. Where the entry hears each message the turn begins anew, and the entry is told so.
+#[test]
+fn the_user_speaks_while_somebody_waits() {
+    let relay = stops(Budget::new(1));
+    let model = script([("a", hands_to("b")), ("b", says("Six."))]);
+    let session = Session::new(&relay, &model).say("hello");
+    assert_eq!(session.order(), "a");
+    let session = session.say("Go on.");
+    // One model call a message.
+    assert_eq!((session.order().as_str(), session.run().active().as_str()), ("a b", "a"));
+    assert_eq!(ends(&session), [Some(Closing::Done)]);
+    assert_eq!(session.results("a", 0), [r#"tu_1_0={"status":"done","finding":"Six.","steps_used":1}"#]);
+
+    let anew =
+        Relay::builder().agent(agent("a")).agent(agent("b")).entry("a").entry_policy(EntryPolicy::Entry);
+    let anew = anew.route_with(Route::new("a", "b").returns()).budget(Budget::new(1)).build().unwrap();
+    let model = script([("a", hands_to("b")), ("a", says("Alone, then."))]);
+    let session = Session::new(&anew, &model).say("hello").say("Go on.").ends(RunEnd::Answered);
+    assert_eq!(
+        session.results("a", 0),
+        [r#"tu_1_0!{"error":"not_run","detail":"the user has spoken, and the turn has begun anew"}"#]
+    );
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sommelier_protocol::Words;
 use sommelier_runtime::Turn;
 
+use super::ending::reopen_works;
 use super::{Step, advance, heard};
 use crate::contract::Stated;
 #[cfg(test)]
@@ -57,6 +58,10 @@ impl Done {
     }
 
     /// Hears the user's next message: the agent that has the turn gets it, or the entry, as the relay says.
+    ///
+    /// Where the run was stopped while agents waited for the turn to come back ([`Route::returns`](crate::Route::returns)) they
+    /// wait on, and the answer of the agent that has the turn goes to them, as when the user speaks in the middle of a run.
+    /// Where the entry gets the message the turn begins anew: their calls are told that it will not come back.
     pub fn hear(mut self, relay: &Relay, words: Words) -> Step {
         // What came before is read before.
         let Some(earlier) = self.run.next_words() else { return heard(relay, *self.run, words) };
@@ -65,7 +70,7 @@ impl Done {
     }
 
     /// Tries again from where the run ended without an answer; the limits of the turn, and what the run was given, count
-    /// anew.
+    /// anew. Those that wait for the turn to come back get their answer.
     ///
     /// # Errors
     /// The run is handed back when it is the user who is to speak.
@@ -100,7 +105,7 @@ impl Done {
         match turn.retry(agent) {
             Ok(inner) => {
                 provide(&mut self.run);
-                self.run.trail.reopen(&active);
+                reopen_works(&mut self.run);
                 Ok(advance(relay, self.run, inner, 0))
             }
             Err(turn) => {

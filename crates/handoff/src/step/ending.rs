@@ -88,12 +88,28 @@ pub(super) fn end_work(relay: &Relay, run: &mut Run, agent: &AgentName, how: Clo
 
 /// All work that was handed over ends here, and nobody waits any more: what they waited for will not come.
 pub(super) fn end_all(relay: &Relay, run: &mut Run, how: Closing, why: &str, at: Millis) {
-    let waiting: Vec<AgentName> = run.extra().awaiting.iter().map(|waits| waits.agent.clone()).collect();
-    let active = run.active.clone();
-    for agent in waiting.iter().chain([&active]) {
-        end_work(relay, run, agent, how, at);
-    }
+    end_works(relay, run, how, at);
     returning::stop_waiting_all(run, why);
+}
+
+/// All work that was handed over ends here, as far as it is open.
+fn end_works(relay: &Relay, run: &mut Run, how: Closing, at: Millis) {
+    for agent in at_work(run) {
+        end_work(relay, run, &agent, how, at);
+    }
+}
+
+/// The run goes on where it ended: the agent that has the turn has its work again, and so have those that wait for it.
+pub(super) fn reopen_works(run: &mut Run) {
+    for agent in at_work(run) {
+        run.trail.reopen(&agent);
+    }
+}
+
+/// Those that wait, and the agent that has the turn.
+fn at_work(run: &Run) -> Vec<AgentName> {
+    let waiting = run.extra().awaiting.iter().map(|waits| &waits.agent);
+    waiting.chain([&run.active]).cloned().collect()
 }
 
 fn check(relay: &Relay, run: &Run, hop: &Hop, package: &HandoffPackage, how: Closing) -> Vec<Compliance> {
@@ -119,8 +135,8 @@ fn conversation<'a>(run: &'a Run, agent: &str) -> (&'a [Message], Option<String>
 }
 
 impl Done {
-    /// The end of a run: what was handed over ends with it, and nobody waits any more. A run that failed may be tried
-    /// again, so there both stay open.
+    /// The end of a run: what was handed over ends with it, but for one that failed. Those that wait for the turn to come
+    /// back wait on: the run may go on, and then they get their answer.
     pub(super) fn of(relay: &Relay, run: Box<Run>, end: RunEnd, at: Millis) -> Self {
         let mut done = Self { run, end };
         let how = match &done.end {
@@ -131,7 +147,11 @@ impl Done {
             RunEnd::Cancelled { .. } => Closing::Cancelled,
             _ => done.status().closing(),
         };
-        end_all(relay, &mut done.run, how, "the run ended before the turn came back", at);
+        end_works(relay, &mut done.run, how, at);
+        #[cfg(test)]
+        if planted::is(Bug::ReturnForgottenAtEnd) {
+            returning::stop_waiting_all(&mut done.run, "the run ended before the turn came back");
+        }
         done
     }
 }

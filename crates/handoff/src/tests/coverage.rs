@@ -12,7 +12,7 @@ use crate::{Answer, DelegateRefusal, DelegateStatus, Guard, RunEnd};
 pub(super) struct Coverage(RefCell<BTreeMap<String, u32>>);
 
 /// What else a search must reach, beside every refusal, stop reason and end.
-pub(super) const SIGHTS: [&str; 50] = [
+pub(super) const SIGHTS: [&str; 53] = [
     "handed back (A→B→A)",
     "round a cycle of three",
     "activated again",
@@ -61,6 +61,9 @@ pub(super) const SIGHTS: [&str; 50] = [
     "called off while a person is asked",
     "effects of a branch told",
     "a person asked in a branch",
+    "ended while somebody waits",
+    "heard while somebody waits",
+    "tried again while somebody waits",
     "failed while somebody waits",
     "went on after a failure while somebody waits",
 ];

@@ -259,7 +259,7 @@ impl<'a> Player<'a> {
                 (_, Step::Done(done)) if matches!(done.end(), RunEnd::Failed { .. }) => {
                     self.saw("failed while somebody waits");
                 }
-                (Step::Done(_), Step::CallModel(_)) => {
+                (Step::Done(done), Step::CallModel(_)) if matches!(done.end(), RunEnd::Failed { .. }) => {
                     self.saw("went on after a failure while somebody waits");
                 }
                 _ => {}

@@ -189,11 +189,14 @@ impl Reference<'_> {
         self.finishes_so(end, Some(how), true, view);
     }
 
-    /// What was handed over ends with the run, and nobody waits any more; where it failed, both stay open. Words that came
-    /// meanwhile are what the run goes on with.
+    /// What was handed over ends with the run, but for one that failed; those who wait wait on. Words that came meanwhile
+    /// are what the run goes on with.
     pub(super) fn finishes_so(&mut self, end: String, how: Option<Closing>, goes_on: bool, view: &View<'_>) {
+        if !self.waiting.is_empty() {
+            self.saw("ended while somebody waits");
+        }
         if let Some(how) = how {
-            self.ends_all(how);
+            self.closes_if(|_| true, how);
         }
         match if goes_on { self.next_words() } else { None } {
             Some((speech, words)) => {
@@ -217,8 +220,14 @@ impl Reference<'_> {
         }
     }
 
+    /// Work goes on where it ended: that of the active agent, and of those who wait for it.
+    pub(super) fn all_reopen(&mut self) {
+        let waiting = self.counts.waiting.clone();
+        waiting.iter().chain([&self.counts.active.clone()]).for_each(|agent| self.reopens(agent));
+    }
+
     /// The agent has its newest work again, unless it had done it or handed it on.
-    pub(super) fn reopens(&mut self, agent: &str) {
+    fn reopens(&mut self, agent: &str) {
         let newest = self.counts.rows.iter_mut().rev().find_map(|row| match &mut row.outcome {
             Outcome::Taken { to, end, .. } if to == agent => Some(end),
             _ => None,

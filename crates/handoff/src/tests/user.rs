@@ -41,7 +41,10 @@ impl Reference<'_> {
             self.ends_all(Closing::Failed);
             self.counts.active = DESK.to_owned();
         } else {
-            self.reopens(&self.counts.active.clone());
+            if !self.waiting.is_empty() {
+                self.saw("heard while somebody waits");
+            }
+            self.all_reopen();
         }
         self.user_spoke(speech, &words);
         self.hears(words, view);
@@ -67,7 +70,10 @@ impl Reference<'_> {
         self.counts.at_rest.retain(|agent| *agent != active);
         self.seat().begin();
         self.counts.left = self.counts.allowance;
-        self.reopens(&active);
+        if !self.waiting.is_empty() {
+            self.saw("tried again while somebody waits");
+        }
+        self.all_reopen();
         self.goes_on(view);
     }
 

@@ -48,7 +48,7 @@ impl Run {
             return Some("the agent that has the turn is not the one that got it");
         }
         let awaiting = &self.extra().awaiting;
-        if !awaiting.is_empty() && !holders.wait(awaiting.iter().map(|waits| &waits.agent)) {
+        if !holders.wait(awaiting.iter().map(|waits| &waits.agent)) {
             return Some("the agents that wait are not those whose handoff is to come back");
         }
         held.insert(&self.active);

@@ -4,8 +4,8 @@ use sommelier_runtime::AgentName;
 use std::collections::BTreeSet;
 
 /// Who may have the turn, as the hops tell: the last of a list, and below it those that wait for theirs to come back. Where
-/// a run ended and went on nobody waits any more, and no hop tells of that; so there is more than one such list. None when
-/// anybody may have it.
+/// the user spoke the turn may have begun anew at the entry, and no hop tells of that; so there may be more than one such
+/// list. None when anybody may have it.
 #[derive(Default)]
 pub(super) struct Holders<'a> {
     may_be: BTreeSet<Vec<&'a AgentName>>,
@@ -29,7 +29,6 @@ impl<'a> Holders<'a> {
             if let Some(place) = turns.iter().rposition(|holder| *holder == agent) {
                 turns.truncate(place + 1);
                 may_be.insert(turns);
-                may_be.insert(vec![agent]);
             }
         }
         self.may_be = may_be;
