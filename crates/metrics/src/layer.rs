@@ -315,6 +315,10 @@ impl Shared {
                 let guard = fields.text(names::REFUSAL).or_else(|| fields.text(names::ERROR_TYPE));
                 *entry(&mut handoffs.refusals, guard) += 1;
             }
+            // It is asked for once, and tried again under the same id.
+            Some(names::FAILED) if fields.text(names::ERROR_TYPE) == Some(names::UNWRITTEN) => {
+                lock(&self.tally).report.handoffs.unwritten += 1;
+            }
             _ => lock(&self.tally).report.handoffs.asked += 1,
         }
     }

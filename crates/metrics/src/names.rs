@@ -100,3 +100,5 @@ pub const PARTIAL: &str = "partial";
 /// Value of [`STATUS`]: the branch ended with nothing. Value of [`OUTCOME`]: the handoff could not be written down, so it
 /// was not taken.
 pub const FAILED: &str = "failed";
+/// Value of [`ERROR_TYPE`] on a handoff: it could not be written down.
+pub const UNWRITTEN: &str = "unwritten";

@@ -178,8 +178,9 @@ pub struct ToolUse {
 
 /// Handoffs: `handoff` spans.
 ///
-/// `asked` is `taken + refused`, plus those that closed with neither outcome: one cut off by a cancel, or one that was
-/// taken out of its relay (`taken_out`).
+/// `asked` is `taken + refused`, plus those that closed with neither outcome: one cut off by a cancel, one for which the time
+/// was over, or one that was taken out of its relay (`taken_out`). An attempt that could not be written down is none of them:
+/// the same handoff is tried again, and is counted when something has become of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handoffs {
     /// Handoffs that an agent asked for.
@@ -191,6 +192,9 @@ pub struct Handoffs {
     pub again: u64,
     /// Handoffs that a guard refused.
     pub refused: u64,
+    /// Attempts at a handoff that could not be written down. A handoff may have several of them before it is taken.
+    #[serde(default)]
+    pub unwritten: u64,
     /// Bytes that crossed: the packages of the hops taken.
     pub bytes_crossing: u64,
     /// Bytes that stayed behind: the senders' transcripts at the hops taken.
@@ -393,13 +397,17 @@ impl Report {
             rows.push(Row::new(format!("  {}", shown(tool)), used.runs, note));
         }
 
-        let outcomes = match handoffs.asked {
+        let mut outcomes = match handoffs.asked {
             0 => String::new(),
             _ => {
                 let outcomes = format!("{} taken, {} refused", handoffs.taken, handoffs.refused);
                 reasons(outcomes, &handoffs.refusals)
             }
         };
+        if handoffs.unwritten > 0 {
+            let after = if outcomes.is_empty() { "" } else { "; " };
+            outcomes.push_str(&format!("{after}{} not written down", handoffs.unwritten));
+        }
         rows.push(Row::new("handoffs", handoffs.asked, outcomes));
         for hop in &handoffs.hops {
             let label = format!("  hop {}", hop.number);

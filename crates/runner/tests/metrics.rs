@@ -12,9 +12,10 @@ use sommelier_metrics::{
     ToolRuns, ToolUse, Workflows,
 };
 use sommelier_protocol::{ToolName, Usage};
-use sommelier_runner::run_agent_with_handoff;
+use sommelier_runner::{RunError, run_agent_with_handoff};
 use sommelier_runtime::{AgentName, ScriptedModel};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 use tracing::{Dispatch, dispatcher};
 use tracing_subscriber::layer::SubscriberExt;
@@ -184,6 +185,7 @@ fn refusals_are_counted_by_guard() {
                 taken: 2,
                 again: 1,
                 refused: 8,
+                unwritten: 0,
                 bytes_crossing: taken.iter().map(|hop| hop.package_bytes).sum(),
                 bytes_left_behind: taken.iter().map(|hop| hop.history_bytes).sum(),
                 bytes_by_reference: 0,
@@ -429,4 +431,29 @@ fn width_and_links_are_each_conversations_own() {
     let runs = links.iter().map(|link| format!("{} {}", link.parent_run, link.child_run));
     let expected = (0..8).flat_map(|n| (0..2).map(move |place| format!("c-{n} c-{n}/1/1/{place}")));
     assert_eq!(runs.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+}
+
+/// C116: a handoff that could not be written down at first is one handoff, however often it is tried: the attempts are counted
+/// apart, and the rates are those of what was asked for.
+#[test]
+fn a_handoff_that_is_tried_again_is_counted_once() {
+    let relay = relay("a -> b");
+    let model = script([("a", hands_to("nobody")), ("a", hands_to("b")), ("b", says("Well."))]);
+    let left = AtomicU32::new(2);
+    let runner = runner(&model).record_hops(|_| {
+        let fails = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if fails.is_ok() { Err("the disk is full".into()) } else { Ok(()) }
+    });
+    let ((), report) = counted(|_| {
+        let mut outcome = runner.run(&relay, "hello");
+        while let Err(RunError::Unwritten { parked, .. }) = outcome {
+            outcome = runner.drive(&relay, parked.into_step());
+        }
+        assert_eq!(ended(outcome).answer(), "Well.");
+    });
+    let Handoffs { asked, taken, refused, unwritten, .. } = report.handoffs;
+    assert_eq!((asked, taken, refused, unwritten), (2, 1, 1, 2));
+    assert_eq!(report.quality().refusal_rates, table([("known", 0.5)]));
+    let row = "handoffs             2  1 taken, 1 refused: known 1; 2 not written down";
+    assert!(report.to_string().contains(row), "{report}");
 }
