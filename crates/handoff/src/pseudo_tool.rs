@@ -22,6 +22,7 @@ pub(crate) struct Receiver<'a> {
     pub(crate) purpose: &'a str,
     pub(crate) policy: &'a PackagePolicy,
     pub(crate) references: bool,
+    pub(crate) returns: bool,
 }
 
 impl Receiver<'_> {
@@ -38,6 +39,9 @@ impl Receiver<'_> {
         }
         if self.references {
             told.push_str(" (takes references)");
+        }
+        if self.returns {
+            told.push_str(" (the turn comes back)");
         }
         told.push_str(&in_context(self.policy));
         told
@@ -57,9 +61,10 @@ pub(crate) fn definition(name: ToolName, receivers: &[Receiver<'_>]) -> ToolDefi
     let who: Vec<String> = receivers.iter().map(Receiver::told).collect();
     let description = format!(
         "Hands the turn to a specialist, for a need that came up in your work and that none of your tools can meet. \
-         Your turn ends with this call; the specialist answers the user. It sees nothing of this conversation: \
+         {} It sees nothing of this conversation: \
          `task` is one specific question or order, `context` holds just the values it needs for it. \
          Never pass messages. Specialists: {}.",
+        what_follows(receivers),
         who.join("; ")
     );
     let artifacts = match receivers.iter().any(|receiver| receiver.references) {
@@ -71,6 +76,19 @@ pub(crate) fn definition(name: ToolName, receivers: &[Receiver<'_>]) -> ToolDefi
     );
     let schema = RawJson::parse(&schema).unwrap_or_else(|_| RawJson::empty_object());
     ToolDefinition::new(name, description, schema)
+}
+
+/// What becomes of the sender's turn.
+fn what_follows(receivers: &[Receiver<'_>]) -> &'static str {
+    let coming_back = receivers.iter().filter(|receiver| receiver.returns).count();
+    if coming_back == 0 {
+        "Your turn ends with this call; the specialist answers the user."
+    } else if coming_back == receivers.len() {
+        "The turn comes back to you with the specialist's answer as the result of this call; you answer the user."
+    } else {
+        "Your turn ends with this call, and the specialist answers the user. Where it says that the turn comes back, the \
+         specialist's answer is the result of this call, and you answer the user."
+    }
 }
 
 /// What artifacts are where a route takes references.

@@ -145,6 +145,36 @@ fn fields_are_told_in_the_descriptions() {
     assert!(told[0].contains("`context.cents` is a string, must be a whole number"), "{told:?}");
 }
 
+/// C172: whether the turn comes back is told of each receiver, and nobody is told that it does not where it does.
+#[test]
+fn whether_the_turn_comes_back_is_told() {
+    let of = |routes: [Route; 2]| {
+        let builder =
+            ["a", "b", "c"].into_iter().fold(Relay::builder(), |relay, name| relay.agent(agent(name)));
+        let relay = routes.into_iter().fold(builder.entry("a"), RelayBuilder::route_with).build().unwrap();
+        description(&relay, "a", HANDOFF_TO_SPECIALIST)
+    };
+    let (b, c) = (|| Route::new("a", "b"), || Route::new("a", "c"));
+    let cases = [
+        (of([b(), c()]), " Your turn ends with this call; the specialist answers the user. It", "b; c."),
+        (
+            of([b().returns(), c()]),
+            " Your turn ends with this call, and the specialist answers the user. Where it says that the turn comes back, the \
+             specialist's answer is the result of this call, and you answer the user. It",
+            "b (the turn comes back); c.",
+        ),
+        (
+            of([b().returns(), c().returns()]),
+            " The turn comes back to you with the specialist's answer as the result of this call; you answer the user. It",
+            "b (the turn comes back); c (the turn comes back).",
+        ),
+    ];
+    for (description, what_follows, specialists) in cases {
+        assert!(description.contains(what_follows), "{description}");
+        assert_eq!(description.split_once("Specialists: ").unwrap().1, specialists);
+    }
+}
+
 /// Changing what an edge asks for makes another definition.
 #[test]
 fn what_an_edge_asks_for_is_part_of_the_definition() {

@@ -412,7 +412,8 @@ impl RelayBuilder {
             .filter_map(|route| {
                 let receiver = self.agents.iter().find(|other| other.name() == route.to)?;
                 let (name, purpose) = (receiver.name(), receiver.purpose_text());
-                Some(Receiver { name, purpose, policy: &route.policy, references: route.references })
+                let (policy, references, returns) = (&route.policy, route.references, route.returns);
+                Some(Receiver { name, purpose, policy, references, returns })
             })
             .collect();
         match ToolName::new(HANDOFF_TO_SPECIALIST) {
