@@ -374,15 +374,11 @@ fn allowed(
         _ if planted::is(Bug::RejectedHandoffTaken) => Ok(to),
         (Answer::Reject { reason }, _) => Err(Refusal::NotApproved { to, reason: reason.to_string() }),
         (Answer::Approve, Asks::Handoff { package: shown, .. }) if Some(&**shown) != package => {
-            Err(Refusal::NotApproved { to, reason: OVERTAKEN.to_owned() })
+            Err(Refusal::Overtaken { to })
         }
         _ => Ok(to),
     }
 }
-
-/// Why a yes does not count any more.
-const OVERTAKEN: &str =
-    "an artifact has changed since it was shown; hand over again, so that it can be asked anew";
 
 fn known<'a>(relay: &'a Relay, from: &AgentName, name: &str) -> Result<&'a AgentName, Refusal> {
     if let Some(agent) = relay.agent(name) {
@@ -412,6 +408,14 @@ pub(crate) fn ready(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refu
 }
 
 fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
+    match cap(relay, run) {
+        Some(max) => Err(Refusal::HandoffLimitExceeded { max, chain: run.trail.chain(&run.active, to) }),
+        None => Ok(()),
+    }
+}
+
+/// The limit of hops that is reached, the lowest of them.
+pub(crate) fn cap(relay: &Relay, run: &Run) -> Option<u32> {
     let guards = relay.guards();
     let over = (run.trail.count_since_user() >= guards.max_handoffs).then_some(guards.max_handoffs);
     #[cfg(test)]
@@ -421,10 +425,7 @@ fn capped(relay: &Relay, run: &Run, to: &AgentName) -> Result<(), Refusal> {
     let over_all = guards.max_handoffs_per_conversation.filter(|most| run.trail.count() >= *most);
     let of_budget = run.purse().and_then(|purse| purse.share(Shared::Hops)).filter(|share| share.left() == 0);
     let of_budget = of_budget.map(|share| u32::try_from(share.given()).unwrap_or(u32::MAX));
-    match over.or(over_all).into_iter().chain(of_budget).min() {
-        Some(max) => Err(Refusal::HandoffLimitExceeded { max, chain: run.trail.chain(&run.active, to) }),
-        None => Ok(()),
-    }
+    over.or(over_all).into_iter().chain(of_budget).min()
 }
 
 /// The artifacts that code writes where a route asks for the user's words.

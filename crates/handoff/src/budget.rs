@@ -291,11 +291,12 @@ impl Purse {
 }
 
 impl Run {
-    /// How much of `measure` the run was given for itself and its branches; `None` when that is not limited.
+    /// How much of `measure` the run was given for itself and its branches; `None` when that is not limited, or, of model
+    /// calls, [without a limit](Budget::unlimited). A branch is given a share of what its asker has, and that is its limit.
     pub fn given(&self, measure: Measure) -> Option<u64> {
         let share = |shared| self.purse()?.share(shared).map(Share::given);
         match measure {
-            Measure::ModelCalls => Some(self.allowance.into()),
+            Measure::ModelCalls => self.limits_model_calls().then(|| self.allowance.into()),
             Measure::ToolCalls => share(Shared::ToolCalls),
             Measure::Tokens => share(Shared::Tokens),
             Measure::Hops => share(Shared::Hops),
@@ -308,12 +309,16 @@ impl Run {
     pub fn left(&self, measure: Measure) -> Option<u64> {
         let share = |shared| self.purse()?.share(shared).map(Share::left);
         match measure {
-            Measure::ModelCalls => Some(self.left.into()),
+            Measure::ModelCalls => self.limits_model_calls().then(|| self.left.into()),
             Measure::ToolCalls => share(Shared::ToolCalls),
             Measure::Tokens => share(Shared::Tokens),
             Measure::Hops => share(Shared::Hops),
             Measure::Millis => None,
         }
+    }
+
+    fn limits_model_calls(&self) -> bool {
+        self.allowance < Budget::unlimited().model_calls
     }
 
     /// When the run's time is over; `None` when that is not limited, or nobody has told the run yet what time it is.
@@ -418,6 +423,15 @@ impl Run {
         if let Some(clock) = &mut purse.time {
             clock.again = more.millis.or(clock.again);
             clock.until = None;
+        }
+    }
+
+    /// The time of a branch begins anew, now that its asker's has: as much as `cap` lets it have of what its asker has.
+    pub(crate) fn renew_time(&mut self, until: Option<Millis>, cap: Option<Millis>, at: Millis) {
+        let left = until.map(|until| until.saturating_sub(at));
+        let most = left.into_iter().chain(cap).min();
+        if let (Some(clock), Some(most)) = (self.purse_mut().and_then(|purse| purse.time.as_mut()), most) {
+            *clock = Clock { most, again: None, until: Some(at.saturating_add(most)) };
         }
     }
 }

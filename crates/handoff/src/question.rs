@@ -157,6 +157,17 @@ pub enum Rejected {
         /// The answer that was taken.
         answer: Answer,
     },
+    /// The time of the run that asks is over. It waits on with the answer unused, and can be given
+    /// [more time](crate::Step::with_more).
+    #[error("the time for {id} was over at {until}, and it is {at}")]
+    TooLate {
+        /// The id.
+        id: String,
+        /// When the time was over.
+        until: Millis,
+        /// When the answer came.
+        at: Millis,
+    },
     /// The question does not have this answer.
     #[error("{answer:?} is no answer to {id}; possible: {}", list(choices))]
     NoChoice {

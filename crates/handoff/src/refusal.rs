@@ -165,6 +165,16 @@ pub enum Refusal {
         /// Why, in that person's words.
         reason: String,
     },
+    /// A person allowed it with another package than the one that would cross now: an artifact has changed since it was
+    /// shown.
+    #[error(
+        "a person allowed the handoff to {to} with another package: an artifact has changed since it was shown; hand over \
+         again, so that it can be asked anew"
+    )]
+    Overtaken {
+        /// The receiver.
+        to: AgentName,
+    },
     /// Another handoff of the same turn was taken.
     #[error("one handoff a turn: {to} has the turn by call {taken}; not taken, differs in {}", list(differs))]
     OnePerTurn {
@@ -195,7 +205,7 @@ impl Refusal {
             Self::HandoffLimitExceeded { .. } => Guard::Cap,
             Self::RepeatedPair { .. } => Guard::Pair,
             Self::GuardRefused { .. } | Self::GuardFailed { .. } | Self::TransformFailed { .. } => Guard::Own,
-            Self::NotApproved { .. } => Guard::Approval,
+            Self::NotApproved { .. } | Self::Overtaken { .. } => Guard::Approval,
             Self::OnePerTurn { .. } => Guard::OnePerTurn,
             Self::Duplicate { .. } => Guard::Duplicate,
         }
@@ -215,6 +225,7 @@ impl Refusal {
             Self::GuardFailed { .. } => "guard_failed",
             Self::TransformFailed { .. } => "transform_failed",
             Self::NotApproved { .. } => "not_approved",
+            Self::Overtaken { .. } => "overtaken",
             Self::OnePerTurn { .. } => "one_handoff_per_turn",
             Self::Duplicate { .. } => "duplicate_handoff",
         }

@@ -494,10 +494,12 @@ impl RunEnd {
         !matches!(self, Self::Failed { .. } | Self::Cancelled { .. } | Self::TakenOver { .. })
     }
 
-    /// What was used up, if that ended the run.
+    /// What was used up, if that ended the run: a measure of the budget, or the hops, by the budget or by the
+    /// [cap](crate::Guards::max_handoffs) of the guards.
     pub fn measure(&self) -> Option<Measure> {
         match self {
             Self::BudgetSpent { measure, .. } => Some(*measure),
+            Self::HopLimit { .. } => Some(Measure::Hops),
             _ => None,
         }
     }

@@ -162,9 +162,13 @@ fn a_yes_does_not_count_for_a_newer_artifact() {
     let session = session.approve("conv/1/1/0");
     assert_eq!(session.open(), ["conv/1/2/0"]);
     let session = session.approve("conv/1/2/0").ends(RunEnd::Answered);
-    let reason = "an artifact has changed since it was shown; hand over again, so that it can be asked anew"
-        .to_owned();
-    assert_eq!(session.refusals(), [Refusal::NotApproved { to: name("desk"), reason }]);
+    assert_eq!(session.refusals(), [Refusal::Overtaken { to: name("desk") }]);
+    assert_eq!(session.trail(), ["clerk -> desk: overtaken", "clerk -> desk: taken 1"]);
+    let told = concat!(
+        r#"tu_1_0!{"error":"overtaken","detail":"a person allowed the handoff to desk with another package: an artifact has "#,
+        r#"changed since it was shown; hand over again, so that it can be asked anew"}"#
+    );
+    assert_eq!(session.results("clerk", 0)[0], told);
     assert_eq!(crossed(&session, 0), r#"{"prices":[6500]}"#);
 }
 

@@ -547,6 +547,54 @@ fn hops_are_counted_over_the_tree() {
     assert_eq!(session.done().answer().as_deref(), Some("I have it."));
 }
 
+/// S3-29, C122: a run that ended since its hops were used up says that it was they, and its model is told when there are more:
+/// the result of its call says that there are none. Where the cap of the guards is reached there are no more, and nobody says so.
+#[test]
+fn more_hops_are_told_to_the_model() {
+    let model = script([("a", hands_to("b")), ("a", hands(to("b", "Then you."))), ("b", says("I have it."))]);
+    let relay = team("a -> b").budget(Budget::new(50).hops(0)).build().unwrap();
+    let session = Session::new(&relay, &model).say("hello");
+    assert_eq!(session.done().end().measure(), Some(Measure::Hops));
+    let session = session.with_more(Budget::new(0).hops(1)).ends(RunEnd::Answered);
+    let told = story(&session.asked[1].messages);
+    let last = concat!(
+        r#"user: tu_1_0!{"error":"handoff_limit_exceeded","detail":"0 handoff(s) are the most, a further one is not taken: "#,
+        r#"a → b"} | A further handoff may be taken now."#
+    );
+    assert_eq!(told.lines().last(), Some(last));
+
+    let capped = team("a -> b").guards(Guards::default().max_handoffs(0)).build().unwrap();
+    let session = Session::new(&capped, &model).say("hello");
+    assert_eq!(session.done().end().measure(), Some(Measure::Hops));
+    let session = session.with_more(Budget::new(9).hops(1));
+    assert!(!story(&session.asked[1].messages).contains("may be taken now"));
+}
+
+/// S3-24: what is not limited has no number, model calls without a limit included; a branch is limited by its share.
+#[test]
+fn what_is_unlimited_has_no_number() {
+    let child = || Delegate::new("ask_child", agent("child")).budget(Budget::unlimited());
+    let relay = Relay::builder().agent(agent("a")).delegate("a", child()).entry("a");
+    let relay = relay.budget(Budget::unlimited()).build().unwrap();
+    let turns =
+        [("a", calls([("ask_child", question("Well?"))])), ("child", says("Well.")), ("a", says("Well."))];
+    let model = script(turns);
+    let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
+    let run = session.run();
+    let measures = [Measure::ModelCalls, Measure::ToolCalls, Measure::Tokens, Measure::Hops, Measure::Millis];
+    assert_eq!(measures.map(|measure| (run.given(measure), run.left(measure))), [(None, None); 5]);
+    let branch = run.links()[0].run().unwrap().run();
+    let share = u64::from(u32::MAX) - 2;
+    assert_eq!(branch.given(Measure::ModelCalls), Some(share));
+    // A limit can be lifted.
+    let relay = team("a -> b").budget(Budget::new(1)).build().unwrap();
+    let model = script([("a", looks("tea")), ("a", says("Well."))]);
+    let session = Session::new(&relay, &model).say("hello");
+    assert_eq!(session.run().given(Measure::ModelCalls), Some(1));
+    let session = session.with_more(Budget::unlimited()).ends(RunEnd::Answered);
+    assert_eq!(session.run().given(Measure::ModelCalls), None);
+}
+
 /// Of the guards' cap and the budget's hops the smaller number is the one that refuses, and is told.
 #[test]
 fn the_smaller_of_two_caps_is_told() {

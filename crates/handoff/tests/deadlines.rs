@@ -8,7 +8,9 @@ use harness::{
     BOTH, Session, Turn, agent, calls, desk, hands_to, looks, name, payer, pays, says, says_and_looks,
     script, story,
 };
-use sommelier_handoff::{Answer, Budget, Closing, Delegate, Measure, Relay, RelayBuilder, RunEnd, Step};
+use sommelier_handoff::{
+    Answer, Budget, Closing, Delegate, Measure, Rejected, Relay, RelayBuilder, RunEnd, Step,
+};
 use sommelier_runtime::{ModelError, script as reply};
 
 /// The most milliseconds of a run.
@@ -143,9 +145,6 @@ fn late(relay: &Relay, case: usize) -> Step {
             calls.resume(relay, outputs, at).unwrap()
         }
         Step::HandOff(handoff) => handoff.take(relay, at),
-        step @ Step::AskHuman(_) => {
-            step.answer(relay, "conv/1/1/0", Answer::Say { text: "Ada".into() }, at).unwrap()
-        }
         other => panic!("{other:?}"),
     }
 }
@@ -157,8 +156,8 @@ fn ending(step: &Step) -> (String, String) {
     (done.end().to_string(), told.lines().last().unwrap().to_owned())
 }
 
-/// What comes too late is kept, and nothing more is begun: a tool's output stands in the conversation, a person's answer is
-/// on record, a handoff is not taken. An answer that ends the run is its answer, however late.
+/// What comes too late is kept, and nothing more is begun: a tool's output stands in the conversation, a handoff is not
+/// taken. An answer that ends the run is its answer, however late.
 #[test]
 fn what_comes_too_late_is_kept() {
     let relay = house(Budget::new(50).millis(MOST)).build().unwrap();
@@ -166,28 +165,83 @@ fn what_comes_too_late_is_kept() {
     assert_eq!(ending(&late(&relay, 0)), ("answered".to_owned(), "assistant: Tea.".to_owned()));
     assert_eq!(ending(&late(&relay, 1)), (over.clone(), r#"user: tu_1_0="tea""#.to_owned()));
     let not_taken = r#"user: tu_1_0!{"error":"not_run","detail":"the time is over before it was taken"}"#;
-    assert_eq!(ending(&late(&relay, 3)), (over.clone(), not_taken.to_owned()));
-    let asked = late(&relay, 4);
-    assert_eq!(ending(&asked).0, over);
-    let decisions: Vec<&str> =
-        asked.run().decisions().iter().map(|decision| &*decision.question.id).collect();
-    assert_eq!(decisions, ["conv/1/1/0"]);
+    assert_eq!(ending(&late(&relay, 3)), (over, not_taken.to_owned()));
 }
 
-/// What a person allows too late does not run, and nobody waits for the other answers.
+/// S3-29, C122: what a person says when the time is over is not taken: the run waits on with the answer unused, and ends when it
+/// is told the time, or counts the answer once it was given more. Who takes over comes never too late.
 #[test]
-fn what_is_allowed_too_late_does_not_run() {
+fn an_answer_that_comes_too_late_is_left_unused() {
     let relay =
         Relay::builder().agent(payer("a")).entry("a").budget(Budget::new(9).millis(MOST)).build().unwrap();
-    let model = script([("a", calls([pays("INV-1"), pays("INV-2")]))]);
+    let model = script([("a", calls([pays("INV-1"), pays("INV-2")])), ("a", says("Paid."))]);
     let session = Session::new(&relay, &model).drive(relay.start("conv", "Pay.").unwrap().now(&relay, BEGIN));
     assert_eq!(session.open(), ["conv/1/1/0", "conv/1/1/1"]);
-    let step = session.waiting().clone().answer(&relay, "conv/1/1/0", Answer::Approve, BEGIN + MOST).unwrap();
-    let Step::Done(done) = step else { panic!("it waits") };
+    let waiting = session.waiting().clone();
+    let until = BEGIN + MOST;
+    for answer in [Answer::Approve, Answer::Reject { reason: "no".into() }] {
+        let (step, why) = waiting.clone().answer(&relay, "conv/1/1/0", answer, until).unwrap_err();
+        assert_eq!(why, Rejected::TooLate { id: "conv/1/1/0".to_owned(), until, at: until });
+        assert_eq!(*step, waiting);
+    }
+    // What is wrong with the answer itself is said first.
+    let (_, why) = waiting.clone().answer(&relay, "conv/9", Answer::Approve, until).unwrap_err();
+    assert!(matches!(why, Rejected::Unknown { .. }), "{why}");
+
     let over = |id: &str| format!(r#"{id}!{{"error":"not_run","detail":"the time is over"}}"#);
+    let Step::Done(done) = waiting.clone().now(&relay, until) else { panic!("it waits") };
     let told = story(done.turn().unwrap().messages());
     assert_eq!(told.lines().last(), Some(format!("user: {} | {}", over("tu_1_0"), over("tu_1_1")).as_str()));
-    assert_eq!((done.end(), done.run().tool_calls(), done.run().decisions().len()), (&spent(MOST), 0, 1));
+    assert_eq!((done.end(), done.run().tool_calls(), done.run().decisions().len()), (&spent(MOST), 0, 0));
+
+    let day = 86_400_000;
+    for (millis, given) in [(None, MOST), (Some(7), 7)] {
+        let more = Budget { millis, ..Budget::new(0) };
+        let step = waiting.clone().with_more(&relay, more, day);
+        assert_eq!((step.deadline(), step.run().given(Measure::Millis)), (Some(day + given), Some(given)));
+        assert_eq!(relay.load(&step.save().unwrap()).unwrap(), step);
+        let step = step.answer(&relay, "conv/1/1/0", Answer::Approve, day + given - 1).unwrap();
+        let step = step.answer(&relay, "conv/1/1/1", Answer::Approve, day + given - 1).unwrap();
+        let Step::CallTools(calls) = step else { panic!("allowed: {step:?}") };
+        assert_eq!(calls.calls().count(), 2);
+    }
+}
+
+/// A tree whose branch waits for a person is given more time at its root: the branch has some again, no more than its delegate
+/// may have nor than its asker has. One that has ended is left as it is.
+#[test]
+fn a_tree_that_waits_is_given_more_time() {
+    for (own, most) in [(None, 400), (Some(50), 50)] {
+        let asked = Delegate::new("ask_shipping", payer("shipping"));
+        let asked = own.map_or(asked.clone(), |most| asked.budget(Budget::new(4).millis(most)));
+        let relay = Relay::builder()
+            .agent(agent("supervisor"))
+            .delegate("supervisor", asked)
+            .entry("supervisor")
+            .budget(Budget::new(50).millis(MOST))
+            .build()
+            .unwrap();
+        let turns = [
+            ("supervisor", calls([("ask_shipping", r#"{"question":"Pay the toll?"}"#)])),
+            ("shipping", calls([pays("TOLL-1")])),
+            ("shipping", says("Paid.")),
+            ("supervisor", says("The toll is paid.")),
+        ];
+        let model = script(turns);
+        let session = Session::new(&relay, &model).telling_time(1).say("hello");
+        let (waiting, id) = (session.waiting().clone(), session.open()[0].clone());
+        let until = waiting.deadline().unwrap();
+        let (waiting, why) = waiting.answer(&relay, &id, Answer::Approve, 90_000).unwrap_err();
+        assert_eq!(why, Rejected::TooLate { id: id.clone(), until, at: 90_000 });
+        let step = waiting.with_more(&relay, Budget::new(0).millis(400), 90_000);
+        assert_eq!(step.deadline(), Some(90_000 + most), "{own:?}");
+        let step = relay.load(&step.save().unwrap()).unwrap();
+        let step = step.answer(&relay, &id, Answer::Approve, 90_001).unwrap();
+        let session = Session::new(&relay, &model).unchecked().drive(step).ends(RunEnd::Answered);
+        assert_eq!(session.done().answer().as_deref(), Some("The toll is paid."));
+        let done = Step::Done(session.into_done());
+        assert_eq!(done.clone().with_more(&relay, Budget::new(9), 90_000), done);
+    }
 }
 
 /// A reply that comes too late and asks for something is kept, and what it asks for is not begun: no tool, no delegate, no

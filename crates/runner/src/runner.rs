@@ -1,7 +1,7 @@
 //! The blocking driver.
 
 use sommelier_handoff::{
-    Answer, CallModel, CallTools, Done, HandOff, Hop, LinkOutcome, Millis, Rejected, Relay, Run, Step,
+    Answer, Budget, CallModel, CallTools, Done, HandOff, Hop, LinkOutcome, Millis, Rejected, Relay, Run, Step,
 };
 use sommelier_protocol::{BlankText, ModelRequest, Words};
 use sommelier_runtime::{Model, ModelError};
@@ -140,10 +140,18 @@ impl<'m> Runner<'m> {
         self.drive(relay, done.hear(relay, words))
     }
 
+    /// Gives a run that waits so much more than it was given. Its time begins anew, so an answer that would have come
+    /// [too late](Rejected::TooLate) counts: see [`Step::with_more`].
+    pub fn with_more(&self, relay: &Relay, parked: Parked, more: Budget) -> Parked {
+        Parked::new(parked.into_step().with_more(relay, more, (self.clock)()))
+    }
+
     /// Goes on with a run that waits, after a person has answered one of its questions. Where more are open, it waits on.
     ///
     /// # Errors
-    /// [`RunError::Rejected`] when the answer cannot be taken; the run is in the error, as it was.
+    /// [`RunError::Rejected`] when the answer cannot be taken; the run is in the error, as it was. An answer that comes when
+    /// the time of the run is over is one of those: nothing of it is on record, and the run waits on, to be given
+    /// [more](Self::with_more) or [driven](Self::drive) to its end.
     pub fn answer(
         &self,
         relay: &Relay,
@@ -218,8 +226,11 @@ impl<'m> Runner<'m> {
     ) -> Result<Driven<T>, RunError> {
         let conversation = step.run().conversation().to_owned();
         let mut agent = spans::agent(parent, &conversation, step.run().active(), None);
+        // What comes from outside may have been begun by another driver.
+        let mut begun = Begun::Perhaps;
         loop {
-            step = self.reached(relay, step, signals);
+            step = self.reached(relay, step, signals, begun);
+            begun = Begun::Never;
             let seen = Seen::of(step.run());
             step = match step {
                 Step::CallModel(call) => seen.traced(relay, self.ask(relay, call, &agent), &agent),
@@ -299,14 +310,24 @@ impl<'m> Runner<'m> {
 
     /// The step after all that has reached it from outside. Branches are called off one by one, and end one by one when
     /// their time is over, each at its own first step, so that each has its span.
-    fn reached(&self, relay: &Relay, step: Step, signals: &Signals<'_>) -> Step {
+    fn reached(&self, relay: &Relay, step: Step, signals: &Signals<'_>, begun: Begun) -> Step {
         let has_branches = matches!(step, Step::Delegate(_));
         if let Some(reason) = signals.called_off() {
-            let cancel = |step: Step| Step::Done(step.cancel(relay, &reason, (self.clock)()));
-            return if has_branches { step } else { cancel(step) };
+            let at = (self.clock)();
+            return match begun {
+                _ if has_branches => step,
+                Begun::Never => Step::Done(step.cancel_unbegun(relay, &reason, at)),
+                Begun::Perhaps => Step::Done(step.cancel(relay, &reason, at)),
+            };
         }
         let step = signals.heard(relay, step);
-        if has_branches || !step.run().is_timed() { step } else { step.now(relay, (self.clock)()) }
+        if has_branches || !step.run().is_timed() {
+            return step;
+        }
+        match begun {
+            Begun::Never => step.now_unbegun(relay, (self.clock)()),
+            Begun::Perhaps => step.now(relay, (self.clock)()),
+        }
     }
 
     /// Whether a step that waits is over its time.
@@ -362,6 +383,15 @@ impl<'m> Runner<'m> {
             format!("conversation-{}-{}-{chance:016x}", (self.clock)(), COUNT.fetch_add(1, Ordering::Relaxed))
         })
     }
+}
+
+/// Whether a step has been begun before this driver looks at it.
+#[derive(Clone, Copy)]
+enum Begun {
+    /// It was made here just now.
+    Never,
+    /// It came from outside: another process may be at work on it.
+    Perhaps,
 }
 
 /// What a step was driven to.

@@ -49,7 +49,8 @@ pub(crate) fn record_end(workflow: &Span, end: &RunEnd) {
 
 /// What was used up, when that ended a run or a branch.
 fn record_measure(span: &Span, end: &RunEnd) {
-    if let Some(measure) = end.measure() {
+    // The end `hop_limit` says itself what it was, and it may be the cap of the guards, which is no budget.
+    if let RunEnd::BudgetSpent { measure, .. } = end {
         span.record("measure", measure.as_str());
     }
 }

@@ -7,12 +7,12 @@ mod harness;
 use harness::{
     Look, Turn, Watched, agent, calls, ended, question, runner, says, script, story_of, supervised,
 };
-use sommelier_handoff::{Agent, Delegate, Relay, Run, RunEnd, Step};
+use sommelier_handoff::{Agent, Budget, Delegate, Relay, Run, RunEnd, Step};
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runner::{Gate, Mailbox, Outcome, Report};
 use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -322,4 +322,84 @@ fn nothing_is_lost_between_threads() {
         assert_eq!(read + mailbox.unread(), said, "round {round}: {told}");
         assert_eq!(told.matches("word").count(), read, "round {round}: {told}");
     }
+}
+
+/// A model that calls the run off while it answers, or lets the time pass.
+struct Late<'a> {
+    model: ScriptedModel,
+    meanwhile: &'a (dyn Fn() + Sync),
+}
+
+impl Model for Late<'_> {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        (self.meanwhile)();
+        self.model.complete(request)
+    }
+}
+
+/// C161, C122: a tool that this driver has not begun when the run is called off, or when its time is over, has not run, and its
+/// call says so; nothing of it is in doubt. One of a step that came from outside may be at work elsewhere, and stays in doubt.
+#[test]
+fn a_tool_that_was_not_begun_is_not_in_doubt() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ran);
+    let pay = Tool::new("pay", "Pays.", move |_: harness::Nothing, _: &CallContext<'_>| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok::<_, Failure>("paid")
+    });
+    let payer = Agent::new("payer", "").tools([pay.needs_approval()]);
+    let asks = |millis: u64| {
+        let asked = Delegate::new("ask_payer", payer.clone()).budget(Budget::new(4).millis(millis));
+        let relay = Relay::builder().agent(agent("supervisor")).delegate("supervisor", asked);
+        relay.entry("supervisor").build().unwrap()
+    };
+    let relay = asks(1_000_000);
+    let turns = || {
+        script([
+            ("supervisor", calls([("ask_payer", question("Pay?"))])),
+            ("payer", calls([("pay", "{}")])),
+            ("payer", says("Paid.")),
+            ("supervisor", says("So it is.")),
+        ])
+    };
+    let told = |report: &Report| {
+        let branch = report.links()[0].run().unwrap();
+        let story = harness::story(branch.run().idle("payer").unwrap().messages());
+        (story.last().unwrap().clone(), report.links()[0].result().unwrap().effects.len())
+    };
+    // Called off while the payer's model is at work.
+    let mailbox = Mailbox::new();
+    let asked = AtomicUsize::new(0);
+    let cancels = || {
+        if asked.fetch_add(1, Ordering::SeqCst) == 1 {
+            mailbox.cancel("enough");
+        }
+    };
+    let step = relay.start("c", "hello").unwrap();
+    let model = Late { model: turns(), meanwhile: &cancels };
+    let report = ended(runner(model).gate(Gate::approve_all()).drive_with(&relay, step, &mailbox));
+    let not_run = r#"user: tu_1_0!{"error":"not_run","detail":"called off"}"#;
+    assert_eq!((told(&report), ran.load(Ordering::SeqCst)), ((not_run.to_owned(), 0), 0));
+
+    // Whenever its time is over, the clock going on each time that somebody looks at it.
+    for most in 1..20 {
+        let relay = asks(most);
+        let clock = AtomicU64::new(1_000);
+        let clock = move || clock.fetch_add(1, Ordering::SeqCst);
+        let model = turns();
+        let before = ran.load(Ordering::SeqCst);
+        let report = ended(runner(&model).clock(clock).gate(Gate::approve_all()).run(&relay, "hello"));
+        let (last, effects) = told(&report);
+        assert!(!last.contains("in_doubt"), "{most}: {last}");
+        assert_eq!(effects, ran.load(Ordering::SeqCst) - before, "{most}: {last}");
+    }
+
+    // One that was loaded may have been begun.
+    let Step::CallModel(call) = relay.start("c", "Pay.").unwrap() else { panic!("it asks") };
+    let reply = calls([("pay", "{}")])(&call.request(&relay));
+    let payers = Relay::builder().agent(payer).entry("payer").build().unwrap();
+    let Step::CallModel(call) = payers.start("c", "Pay.").unwrap() else { panic!("it asks") };
+    let loaded = payers.load(&call.resume(&payers, Ok(reply), 1).save().unwrap()).unwrap();
+    let report = ended(runner(turns()).drive_with(&payers, loaded, &mailbox));
+    assert!(story_of(&report, "payer").last().unwrap().contains("in_doubt"));
 }

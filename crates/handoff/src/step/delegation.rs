@@ -205,6 +205,21 @@ impl Delegation {
         Self { run: self.run, inner: self.inner, branches: branches.collect() }
     }
 
+    /// The time of each open branch begins anew, since that of the one that asked has.
+    pub(super) fn renew_time(&mut self, relay: &Relay, at: Millis) {
+        let until = self.run.deadline();
+        let deputies = relay.deputies(&self.run.active);
+        for branch in self.branches.iter_mut().filter(|branch| branch.done().is_none()) {
+            let Some(deputy) = deputies.iter().find(|deputy| deputy.tool == branch.asked.tool) else {
+                continue;
+            };
+            branch.step.run_mut().renew_time(until, deputy.budget.millis, at);
+            if let Step::Delegate(below) = &mut branch.step {
+                below.renew_time(&deputy.relay, at);
+            }
+        }
+    }
+
     /// Ends what is under way, branches included; what they have found so far is kept.
     pub(super) fn halt(self, relay: &Relay, halt: Halt<'_>, at: Millis) -> (Box<Run>, Reserved) {
         let Self { mut run, mut inner, branches } = self;

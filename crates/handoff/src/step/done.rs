@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::Words;
-use sommelier_runtime::Turn;
+use sommelier_runtime::{Turn, TurnStep};
 
 use super::ending::reopen_works;
 use super::{Step, advance, heard};
 use crate::contract::Stated;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::{Budget, DelegateStatus, Relay, Run, RunEnd};
+use crate::{Budget, DelegateStatus, Relay, Run, RunEnd, arbiter};
 
 /// A run that has ended, with everything in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,6 +97,14 @@ impl Done {
         self.again(relay, |run| run.add(&more))
     }
 
+    /// What the model is told whose handoff was refused since no hops were left, now that there are some: the result of its
+    /// call says that there are none.
+    fn hops_again(&self, relay: &Relay) -> Option<Words> {
+        let has_hops =
+            matches!(self.end, RunEnd::HopLimit { .. }) && arbiter::cap(relay, &self.run).is_none();
+        has_hops.then(|| Words::or_dash(MORE_HOPS))
+    }
+
     fn again(mut self, relay: &Relay, provide: impl FnOnce(&mut Run)) -> Result<Step, Self> {
         let active = self.run.active.clone();
         let (Some(agent), Some(turn)) = (relay.agent(active.as_str()), self.run.wake(&active)) else {
@@ -106,6 +114,10 @@ impl Done {
             Ok(inner) => {
                 provide(&mut self.run);
                 reopen_works(&mut self.run);
+                let inner = match (inner, self.hops_again(relay)) {
+                    (TurnStep::CallModel(call), Some(words)) => TurnStep::CallModel(call.say(words)),
+                    (inner, _) => inner,
+                };
                 Ok(advance(relay, self.run, inner, 0))
             }
             Err(turn) => {
@@ -115,3 +127,6 @@ impl Done {
         }
     }
 }
+
+/// What a model is told that was refused a handoff at a limit of hops, when the run goes on with more of them.
+const MORE_HOPS: &str = "A further handoff may be taken now.";

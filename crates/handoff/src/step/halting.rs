@@ -1,13 +1,21 @@
 //! How a run ends where it stands: called off, or because its time is over.
 
 use super::{CallTools, Done, Step, finish};
-use crate::{Millis, Relay, Run, RunEnd};
+use crate::{Budget, Millis, Relay, Run, RunEnd};
 
 impl Step {
     /// Calls the run off, where it stands: nothing more is done in it, and everything that was is kept. Each open call
     /// is answered, so the conversation stays legal and may go on. A run that has ended is left as it is.
     pub fn cancel(self, relay: &Relay, reason: &str, at: Millis) -> Done {
         self.halt(relay, Halt::CalledOff { reason }, at)
+    }
+
+    /// As [`cancel`](Self::cancel), for a driver that knows that nobody has begun this step: it has made it by its own last
+    /// answer, and has not looked at it since. The tools that it asks for have not run, and their calls say so; after `cancel`
+    /// they are in doubt, since a step that was saved and loaded may be at work elsewhere. Of branches nothing of the kind is
+    /// known.
+    pub fn cancel_unbegun(self, relay: &Relay, reason: &str, at: Millis) -> Done {
+        self.halt_unbegun(relay, Halt::CalledOff { reason }, at)
     }
 
     /// Tells the run, and its branches, what time it is. Where the time of one is limited
@@ -35,7 +43,22 @@ impl Step {
     /// assert!(done.with_more(&relay, Budget::new(0).millis(100)).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn now(mut self, relay: &Relay, at: Millis) -> Self {
+    pub fn now(self, relay: &Relay, at: Millis) -> Self {
+        self.told_time(relay, at, Self::halt)
+    }
+
+    /// As [`now`](Self::now), for a driver that knows that nobody has begun this step: see
+    /// [`cancel_unbegun`](Self::cancel_unbegun).
+    pub fn now_unbegun(self, relay: &Relay, at: Millis) -> Self {
+        self.told_time(relay, at, Self::halt_unbegun)
+    }
+
+    fn told_time(
+        mut self,
+        relay: &Relay,
+        at: Millis,
+        halt: fn(Self, &Relay, Halt<'_>, Millis) -> Done,
+    ) -> Self {
         if let Self::Done(_) = self {
             return self;
         }
@@ -46,8 +69,46 @@ impl Step {
         if !self.run().is_over(at) {
             return self;
         }
-        let Done { run, end } = self.halt(relay, Halt::TimeOver, at);
+        let Done { run, end } = halt(self, relay, Halt::TimeOver, at);
         finish(relay, run, end, at)
+    }
+
+    /// Gives a run that has not ended so much more than it was given, wherever it stands: what was asked of people and is
+    /// answered now counts. Time begins anew at `at`, and is `more.millis`, or when that is `None` as much as there was; that
+    /// of open branches begins anew with it, each with as much as its delegate may have. What was not limited stays without a
+    /// limit. A run that has ended is left as it is: see [`Done::with_more`].
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, Answer, Budget, Rejected, Relay, Step};
+    /// # use sommelier_runtime::script;
+    ///
+    /// let relay = Relay::builder()
+    ///     .agent(Agent::new("clerk", "You ask."))
+    ///     .entry("clerk")
+    ///     .may_ask_human("clerk")
+    ///     .budget(Budget::new(50).millis(500))
+    ///     .build()?;
+    /// let Step::CallModel(call) = relay.start("c", "hello")?.now(&relay, 1_000) else { panic!() };
+    /// # let reply = script::call("tu_1", "ask_human", r#"{"question":"For whom?"}"#);
+    /// let step = call.resume(&relay, Ok(reply), 1_010); // it asks a person
+    /// let ada = || Answer::Say { text: "Ada".into() };
+    /// let Err((step, why)) = step.answer(&relay, "c/1/1/0", ada(), 90_000) else { panic!() };
+    /// assert_eq!(why, Rejected::TooLate { id: "c/1/1/0".to_owned(), until: 1_500, at: 90_000 });
+    /// let step = step.with_more(&relay, Budget::new(0), 90_000);
+    /// assert_eq!(step.deadline(), Some(90_500));
+    /// assert!(step.answer(&relay, "c/1/1/0", ada(), 90_000).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_more(mut self, relay: &Relay, more: Budget, at: Millis) -> Self {
+        if let Self::Done(_) = self {
+            return self;
+        }
+        self.run_mut().add(&more);
+        self.run_mut().hear_time(at);
+        if let Self::Delegate(step) = &mut self {
+            step.renew_time(relay, at);
+        }
+        self
     }
 
     /// When the first of the open steps of the tree is over its time: until then a driver may wait for what it waits for,
@@ -55,6 +116,15 @@ impl Step {
     pub fn deadline(&self) -> Option<Millis> {
         let open = self.open().into_iter().filter(|step| !matches!(step, Self::Done(_)));
         open.filter_map(|step| step.run().deadline()).min()
+    }
+
+    /// As [`halt`](Self::halt), where no tool of this step has begun.
+    fn halt_unbegun(self, relay: &Relay, halt: Halt<'_>, at: Millis) -> Done {
+        let Self::CallTools(step) = self else { return self.halt(relay, halt, at) };
+        let CallTools { mut run, inner } = step.settled();
+        run.set_down(inner.leave(halt.why()));
+        let end = halt.end(&run);
+        Done::of(relay, run, end, at)
     }
 
     /// Ends the run where it stands. Each open call is answered, so the conversation stays legal.

@@ -49,8 +49,18 @@ impl AskHuman {
         &self.questions
     }
 
-    /// Whether `answer` can be taken.
-    pub(super) fn check(&self, id: &str, answer: &Answer) -> Result<(), Rejected> {
+    /// Whether `answer` can be taken. One by which a person takes over comes never too late: it begins nothing.
+    pub(super) fn check(&self, id: &str, answer: &Answer, at: Millis) -> Result<(), Rejected> {
+        self.check_choice(id, answer)?;
+        match self.run.deadline() {
+            Some(until) if until <= at && !matches!(answer, Answer::TakeOver { .. }) => {
+                Err(Rejected::TooLate { id: id.to_owned(), until, at })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_choice(&self, id: &str, answer: &Answer) -> Result<(), Rejected> {
         let Some(question) = self.questions.iter().find(|question| *question.id == *id) else {
             return Err(Rejected::Unknown { id: id.to_owned(), open: Vec::new() });
         };
@@ -96,9 +106,6 @@ impl AskHuman {
         if takes_over {
             let by = |run: &Run| RunEnd::TakenOver { by: run.taken_over_by() };
             return Step::Done(self.end(relay, by, "a person decides; this was not done", at));
-        }
-        if self.run.is_over(at) {
-            return Step::AskHuman(self).now(relay, at);
         }
         if !self.questions.is_empty() {
             return Step::AskHuman(self);
@@ -295,7 +302,7 @@ impl Step {
     ///
     /// # Errors
     /// [`Rejected`], with the step as it was: an id that no question has, a question that was answered before, an answer
-    /// that the question does not have.
+    /// that the question does not have, or one that comes when the time of the run that asks is over.
     pub fn answer(
         self,
         relay: &Relay,
@@ -317,7 +324,7 @@ impl Step {
             }
             return Err((Box::new(self), rejected));
         };
-        if let Err(rejected) = asking.check(id, &answer) {
+        if let Err(rejected) = asking.check(id, &answer, at) {
             return Err((Box::new(self), rejected));
         }
         let path = asking.run.conversation().to_owned();

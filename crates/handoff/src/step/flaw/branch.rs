@@ -48,7 +48,8 @@ impl Delegation {
             return Some("a branch is not the one that its call asks for".to_owned());
         }
         let run = branch.step.run();
-        if run.deadline() > self.run.deadline() && self.run.is_timed() {
+        // One that has ended keeps the time that it had, whatever its asker was given since.
+        if branch.done().is_none() && run.deadline() > self.run.deadline() && self.run.is_timed() {
             return Some("a branch has more time than the one that asked".to_owned());
         }
         let place = Place::Branch { deputy, question: &asked.package, asker: &self.run, at: asked.at };
