@@ -174,6 +174,20 @@ impl Run {
         self.extra().user_words.as_deref()
     }
 
+    /// Whether the run is of this relay, or of one with an equal definition: no other can drive it.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, Relay};
+    ///
+    /// let relay = |name: &str| Relay::builder().agent(Agent::new(name, "")).entry(name).build();
+    /// let step = relay("clerk")?.start("c-1", "hello")?;
+    /// assert!(step.run().is_of(&relay("clerk")?) && !step.run().is_of(&relay("till")?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_of(&self, relay: &Relay) -> bool {
+        self.definition == relay.fingerprint()
+    }
+
     /// The conversation's name.
     pub fn conversation(&self) -> &str {
         &self.conversation
@@ -489,7 +503,9 @@ impl RunEnd {
     }
 
     /// Whether the user's words, when they come, go on from here. What failed, or was taken out of the agents' hands, does
-    /// not go on by itself: somebody has to say so.
+    /// not go on by itself: somebody has to say so. A loop between a user and a run looks here before it hands words on with
+    /// [`Done::hear`](crate::Done::hear): after [`TakenOver`](Self::TakenOver) they are for the person who has the
+    /// conversation, and an agent that heard them would speak over that person.
     pub fn awaits_user(&self) -> bool {
         !matches!(self, Self::Failed { .. } | Self::Cancelled { .. } | Self::TakenOver { .. })
     }

@@ -13,7 +13,7 @@ pub enum Outcome {
     Waiting(Parked),
 }
 
-/// A run that waits for a person, with all of its branches. It is a value: it can be saved, and another process can take
+/// A run that stands where it is, mostly since it waits for a person, with all of its branches. It is a value: it can be saved, and another process can take
 /// it up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parked {
@@ -21,7 +21,7 @@ pub struct Parked {
 }
 
 impl Parked {
-    /// A step that waits, such as one that was loaded.
+    /// A step that is not driven for now, such as one that was loaded.
     pub fn new(step: Step) -> Self {
         Self { step: Box::new(step) }
     }

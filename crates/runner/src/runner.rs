@@ -131,12 +131,18 @@ impl<'m> Runner<'m> {
         self.drive(relay, step)
     }
 
-    /// Goes on with a conversation after the user has spoken again.
+    /// Goes on with a conversation after the user has spoken again, however its run has ended: the caller says so by
+    /// calling this. Where a person has taken over, or somebody has called the run off, an agent would answer in that
+    /// person's place, so a loop that hands on whatever the user writes asks
+    /// [`RunEnd::awaits_user`](sommelier_handoff::RunEnd::awaits_user) first.
     ///
     /// # Errors
-    /// [`RunError::Blank`] when there are no words.
+    /// [`RunError::Blank`] when there are no words, [`RunError::OtherRelay`] when the run began with another relay.
     pub fn go_on(&self, relay: &Relay, done: Done, text: &str) -> Result<Outcome, RunError> {
         let words = Words::new(text)?;
+        if !done.run().is_of(relay) {
+            return Err(RunError::other_relay(Step::Done(done)));
+        }
         self.drive(relay, done.hear(relay, words))
     }
 
@@ -149,9 +155,10 @@ impl<'m> Runner<'m> {
     /// Goes on with a run that waits, after a person has answered one of its questions. Where more are open, it waits on.
     ///
     /// # Errors
-    /// [`RunError::Rejected`] when the answer cannot be taken; the run is in the error, as it was. An answer that comes when
-    /// the time of the run is over is one of those: nothing of it is on record, and the run waits on, to be given
-    /// [more](Self::with_more) or [driven](Self::drive) to its end.
+    /// [`RunError::Rejected`] when the answer cannot be taken, [`RunError::OtherRelay`] when the run began with another
+    /// relay; the run is in the error, as it was. An answer that comes when the time of the run is over is one of the first:
+    /// nothing of it is on record, and the run waits on, to be given [more](Self::with_more) or [driven](Self::drive) to its
+    /// end.
     pub fn answer(
         &self,
         relay: &Relay,
@@ -159,6 +166,9 @@ impl<'m> Runner<'m> {
         id: &str,
         answer: Answer,
     ) -> Result<Outcome, RunError> {
+        if !parked.step().run().is_of(relay) {
+            return Err(RunError::other_relay(parked.into_step()));
+        }
         match parked.into_step().answer(relay, id, answer, (self.clock)()) {
             Ok(step) => self.drive(relay, step),
             Err((step, why)) => Err(RunError::Rejected { why, parked: Box::new(Parked::new(*step)) }),
@@ -168,8 +178,8 @@ impl<'m> Runner<'m> {
     /// Drives a step, such as one that was loaded, to the end of its run.
     ///
     /// # Errors
-    /// [`RunError::Unwritten`] when a handoff could not be [written down](Self::record_hops); [`RunError::Driver`] is a fault
-    /// of this driver.
+    /// [`RunError::Unwritten`] when a handoff could not be [written down](Self::record_hops), [`RunError::OtherRelay`] when
+    /// the run began with another relay; [`RunError::Driver`] is a fault of this driver.
     pub fn drive(&self, relay: &Relay, step: Step) -> Result<Outcome, RunError> {
         self.drive_hearing(relay, step, &Signals::default())
     }
@@ -177,12 +187,15 @@ impl<'m> Runner<'m> {
     /// As [`drive`](Self::drive), while others may speak to the run through `mailbox`, or call it off.
     ///
     /// # Errors
-    /// [`RunError::Driver`] is a fault of this driver.
+    /// Those of [`drive`](Self::drive).
     pub fn drive_with(&self, relay: &Relay, step: Step, mailbox: &Mailbox) -> Result<Outcome, RunError> {
         self.drive_hearing(relay, step, &Signals::of(mailbox))
     }
 
     fn drive_hearing(&self, relay: &Relay, step: Step, signals: &Signals<'_>) -> Result<Outcome, RunError> {
+        if !step.run().is_of(relay) {
+            return Err(RunError::other_relay(step));
+        }
         let take = ControlFlow::<Infallible, HandOff>::Continue;
         Ok(match self.drive_to_handoff(relay, step, take, signals)? {
             Driven::Done(done) => Outcome::Ended(Report::new(done)),
@@ -500,12 +513,22 @@ pub enum RunError {
         /// The run, as it was before the handoff.
         parked: Box<Parked>,
     },
-    /// The driver did something that no step allows: this crate's fault, or a step of another relay.
+    /// The run began with another relay, or with this one before its definition was changed: the caller's fault.
+    #[error("the run began with another relay, and only one with that definition can drive it")]
+    OtherRelay {
+        /// The run, as it was.
+        parked: Box<Parked>,
+    },
+    /// The driver did something that no step allows: this crate's fault.
     #[error("the driver went wrong: {0}")]
     Driver(String),
 }
 
 impl RunError {
+    fn other_relay(step: Step) -> Self {
+        Self::OtherRelay { parked: Box::new(Parked::new(step)) }
+    }
+
     pub(crate) fn unwritten(step: Step, why: Unwritten) -> Self {
         Self::Unwritten { why, parked: Box::new(Parked::new(step)) }
     }

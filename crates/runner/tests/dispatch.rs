@@ -5,11 +5,11 @@
 mod harness;
 
 use harness::{Nothing, agent, calls, ended, runner, says, script, story_of};
-use sommelier_handoff::{Relay, Step};
+use sommelier_handoff::{ASK_HUMAN, Answer, Relay, Step};
 use sommelier_protocol::{ToolName, ToolUse};
-use sommelier_runner::{Gate, dispatch_parallel};
+use sommelier_runner::{Gate, Mailbox, Outcome, RunError, dispatch_parallel};
 use sommelier_runtime::tool::{CallContext, Failure};
-use sommelier_runtime::{Agent, AgentName, Limits, Model, Tool, ToolOutput, tool_args};
+use sommelier_runtime::{Agent, AgentName, Limits, Tool, ToolOutput, tool_args};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -163,17 +163,25 @@ fn a_tool_that_is_switched_off_does_not_run() {
     assert_eq!((runs.load(Ordering::Relaxed), report.tool_calls()), (0, 1));
 }
 
-/// A step of another relay is the driver's error, and no tool runs.
+/// A step of another relay is its caller's fault, whatever it is a step of and by whichever function it comes: nothing runs,
+/// no model is asked, and the run comes back as it was.
 #[test]
-fn a_step_of_another_relay_is_told() {
-    let relay = Relay::builder().agent(agent("clerk")).entry("clerk").build().unwrap();
+fn a_step_of_another_relay_is_handed_back() {
+    let relay = Relay::builder().agent(agent("clerk")).entry("clerk").may_ask_human("clerk").build().unwrap();
     let other = Relay::builder().agent(agent("porter")).entry("porter").build().unwrap();
-    let model = script([("clerk", calls([("look", r#"{"word":"tea"}"#)]))]);
-    let Step::CallModel(call) = relay.start("c", "hello").unwrap() else {
-        panic!("the model is asked first")
+    let model =
+        script([("clerk", calls([(ASK_HUMAN, r#"{"question":"Who?"}"#)])), ("clerk", says("Thank you."))]);
+    let runner = runner(&model).conversation("c");
+    let handed_back = |outcome: Result<Outcome, RunError>, step: &Step| match outcome.unwrap_err() {
+        RunError::OtherRelay { parked } => assert_eq!(parked.step(), step),
+        wrong => panic!("{wrong}"),
     };
-    let response = model.complete(call.request(&relay));
-    let step = call.resume(&relay, response, 1000);
-    let error = runner(&model).drive(&other, step).unwrap_err();
-    assert_eq!(error.to_string(), "the driver went wrong: the relay is not the one that the run began with");
+    let Outcome::Waiting(waiting) = runner.run(&relay, "hello").unwrap() else { panic!("clerk asks") };
+    let step = waiting.step().clone();
+    let (id, ann) = ("c/1/1/0", Answer::Say { text: "Ann.".into() });
+    handed_back(runner.answer(&other, waiting.clone(), id, ann.clone()), &step);
+    handed_back(runner.drive(&other, step.clone()), &step);
+    handed_back(runner.drive_with(&other, step.clone(), &Mailbox::new()), &step);
+    let done = ended(runner.answer(&relay, waiting, id, ann)).into_done();
+    handed_back(runner.go_on(&other, done.clone(), "And then?"), &Step::Done(done));
 }

@@ -57,7 +57,9 @@ impl Done {
         self.run.idle(self.run.active.as_str())
     }
 
-    /// Hears the user's next message: the agent that has the turn gets it, or the entry, as the relay says.
+    /// Hears the user's next message: the agent that has the turn gets it, or the entry, as the relay says. It goes on from
+    /// any end, also where a person has taken over: whether the words are for an agent is for
+    /// [`RunEnd::awaits_user`](crate::RunEnd::awaits_user) to tell, and for the caller to ask.
     ///
     /// Where the run was stopped while agents waited for the turn to come back ([`Route::returns`](crate::Route::returns)) they
     /// wait on, and the answer of the agent that has the turn goes to them, as when the user speaks in the middle of a run.
