@@ -57,8 +57,8 @@ impl<T: ArgType> ArgType for Vec<T> {
 /// values that are sensible: the model is told them, and the tool says in its own error what else was
 /// written. Members that are not declared are refused.
 ///
-/// The macro names this crate as `sommelier_runtime`: who depends on a crate above and gets this one through it
-/// writes `use sommelier_runner::runtime as sommelier_runtime;` first.
+/// One dependency suffices: who gets this crate through one above writes `use sommelier_runner::runtime::tool_args;`, and
+/// needs no serde beside it.
 ///
 /// ```
 /// use sommelier_runtime::{tool_args, ToolArgs};
@@ -90,14 +90,37 @@ macro_rules! tool_args {
         }
     ) => {
         $(#[doc = $doc])*
-        #[derive(Clone, Debug, PartialEq, $crate::tool_args_support::Deserialize)]
-        #[serde(crate = "sommelier_runtime::tool_args_support::serde", deny_unknown_fields)]
+        #[derive(Clone, Debug, PartialEq)]
         $vis struct $name {
             $(
                 $(#[doc = $field_doc])*
                 $field_vis $field: $ty,
             )*
         }
+
+        // serde's derive takes the path of its crate as a text, in which `$crate` means nothing. So it is derived for a
+        // struct of the same name and fields, where a name of our own leads to serde, and the fields are moved over.
+        const _: () = {
+            use $crate::tool_args_support::serde as tool_args_serde;
+            type Declared = $name;
+
+            const _: () = {
+                #[derive(tool_args_serde::Deserialize)]
+                #[serde(crate = "tool_args_serde", deny_unknown_fields)]
+                struct $name {
+                    $($field: $ty,)*
+                }
+
+                impl<'de> tool_args_serde::Deserialize<'de> for Declared {
+                    fn deserialize<D: tool_args_serde::Deserializer<'de>>(
+                        deserializer: D,
+                    ) -> ::core::result::Result<Self, D::Error> {
+                        let $name { $($field,)* } = tool_args_serde::Deserialize::deserialize(deserializer)?;
+                        Ok(Self { $($field,)* })
+                    }
+                }
+            };
+        };
 
         impl $crate::ToolArgs for $name {
             fn schema() -> $crate::tool_args_support::RawJson {
@@ -119,7 +142,7 @@ macro_rules! tool_args {
 /// What the macro [`tool_args!`](crate::tool_args) is made of; not for use by hand.
 #[doc(hidden)]
 pub mod support {
-    pub use serde::{self, Deserialize};
+    pub use serde;
     pub use sommelier_protocol::RawJson;
 
     #[derive(Debug)]
