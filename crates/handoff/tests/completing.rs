@@ -453,6 +453,30 @@ fn a_tampered_account_is_not_loaded() {
     check(&without, "", "");
 }
 
+/// R19: what is on record of open items is what their receiver said in a completion, to the letter, and of nobody who said
+/// none.
+#[test]
+fn a_completion_that_nobody_said_is_not_loaded() {
+    let relay = harness::relay("a -> b");
+    let saved = |turn: Turn| {
+        let model = script([("a", hands(two_items("b"))), ("b", turn)]);
+        Step::Done(Session::new(&relay, &model).say("hello").into_done()).save().unwrap()
+    };
+    let said_nothing = r#""end":{"how":"partial","#;
+    let all_done = r#""account":{"completion":{"done":["count","weigh"],"open":[]}},"end":{"how":"done","#;
+    let one = r#"{"completion":{"done":["count"],"open":["weigh"]}"#;
+    let other = r#"{"completion":{"done":["weigh"],"open":["count"]}"#;
+    for (saved, from, to) in [
+        (saved(says("Six.")), said_nothing, all_done),
+        (saved(completes(r#""count""#, r#""weigh""#, "Six.")), one, other),
+    ] {
+        assert!(saved.contains(from), "{from} is not in {saved}");
+        assert!(relay.load(&saved).is_ok());
+        let told = "what is on record of open items is not what their receiver said".to_owned();
+        assert_eq!(relay.load(&saved.replacen(from, to, 1)), Err(LoadError::NotAStep(told)), "{to}");
+    }
+}
+
 /// What a refused completion is told is short, however many items there are: the first of them, and how many are left out.
 /// All of them stand in the package.
 #[test]

@@ -284,12 +284,26 @@ fn a_person_takes_over_and_the_run_ends() {
     let told = r#"tu_1_0!{"error":"not_run","detail":"a person decides; this was not done"}"#;
     assert_eq!(session.results("b", 0), [told]);
     assert_eq!(session.done().end().to_string(), "taken_over: Ann, at the desk");
+    let step = Step::Done(session.done().clone());
+    assert_eq!(relay.load(&step.save().unwrap()), Ok(step));
     // The user speaks again, and the agent that had the turn hears it.
     let session = session.say("Well?").ends(RunEnd::Answered);
     assert_eq!(
         (session.order(), session.done().answer()),
         ("a a b b".to_owned(), Some("Then I say no.".into()))
     );
+}
+
+/// A run that was taken over has that person's answer on record.
+#[test]
+fn a_run_that_nobody_took_over_is_not_loaded() {
+    let relay = harness::relay("a -> b");
+    let done = relay.start("conv", "hello").unwrap().cancel(&relay, "enough", 1);
+    let saved = Step::Done(done).save().unwrap();
+    let (from, to) = (r#"{"Cancelled":{"reason":"enough"}}"#, r#"{"TakenOver":{"by":"Ann, at the desk"}}"#);
+    assert!(saved.contains(from), "{saved}");
+    let told = "the run's end is not that of the turn".to_owned();
+    assert_eq!(relay.load(&saved.replacen(from, to, 1)), Err(LoadError::NotAStep(told)));
 }
 
 /// C67, S1-36: where a person says no, the sender's model is told what the guard said and what the person said, and goes

@@ -8,7 +8,7 @@
 //! The call is looked at after all that the reply asks for besides, and before a handoff: work that is handed on is the
 //! next hop's and not completed.
 
-use sommelier_protocol::{ToolUse, Words};
+use sommelier_protocol::{Message, ToolUse, Words};
 use sommelier_runtime::turn::Reserved;
 use sommelier_runtime::{Definition, ToolOutput, Turn, TurnStep};
 
@@ -33,6 +33,16 @@ pub(super) fn concluded(turn: &Turn) -> bool {
     let is_completed = |id: &str| calls.tool_uses().any(|call| call.id() == id && is_completion(call));
     turn.answer().is_some()
         && results.tool_results().any(|result| !result.is_error() && is_completed(result.tool_use_id()))
+}
+
+/// Whether an agent has said in these messages just this of these items, and was told that it is noted.
+pub(super) fn was_said(agent: &Definition, messages: &[Message], items: &[&str], said: &Completion) -> bool {
+    let calls = messages.iter().flat_map(Message::tool_uses).filter(|call| is_completion(call));
+    let mut noted = calls.filter(|call| {
+        let mut results = messages.iter().flat_map(Message::tool_results);
+        results.any(|result| !result.is_error() && result.tool_use_id() == call.id())
+    });
+    noted.any(|call| look(items, call, agent.limits().input_bytes).is_ok_and(|(read, _)| read == *said))
 }
 
 fn is_completion(call: &ToolUse) -> bool {

@@ -33,6 +33,9 @@ const UNASKED: &str = "an answer is on record that nobody was asked for";
 /// What is wrong where broken answers were not sent back as often as is on record.
 const SENT_BACK: &str = "the answers that were sent back do not add up";
 
+/// What is wrong where nobody has said what is on record of open items.
+const UNSAID: &str = "what is on record of open items is not what their receiver said";
+
 /// Where in the tree a run stands.
 #[derive(Clone, Copy)]
 enum Place<'a> {
@@ -68,6 +71,9 @@ impl Step {
         }
         if !run.sent_back_as_often_as_it_says(self.messages()) {
             return Some(SENT_BACK.to_owned());
+        }
+        if !run.completions_were_said(relay, self.messages()) {
+            return Some(UNSAID.to_owned());
         }
         if let Some(flaw) = self.flaw_of_turns(relay, place) {
             return Some(flaw.to_owned());

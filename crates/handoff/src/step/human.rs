@@ -104,7 +104,8 @@ impl AskHuman {
         let takes_over = planted::instead(Bug::TakenOverGoesOn, takes_over, || false);
         self.run.extra_mut().decisions.push(Decision { question, answer, at });
         if takes_over {
-            let by = |run: &Run| RunEnd::TakenOver { by: run.taken_over_by() };
+            let by =
+                |run: &Run| RunEnd::TakenOver { by: run.newest_taking_over().cloned().unwrap_or_default() };
             return Step::Done(self.end(relay, by, "a person decides; this was not done", at));
         }
         if !self.questions.is_empty() {
@@ -396,10 +397,11 @@ impl Run {
         self.decision(id).cloned().or_else(of_branches)
     }
 
-    fn taken_over_by(&self) -> Box<str> {
+    /// What a person has noted whose newest answer it was to take over.
+    pub(super) fn newest_taking_over(&self) -> Option<&Box<str>> {
         match self.decisions().last().map(|decision| &decision.answer) {
-            Some(Answer::TakeOver { note }) => note.clone(),
-            _ => "".into(),
+            Some(Answer::TakeOver { note }) => Some(note),
+            _ => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use sommelier_runtime::TurnEnd;
 
 use super::budget::Out;
-use super::{Place, SENT_BACK};
+use super::{Place, SENT_BACK, UNSAID};
 use crate::step::{Done, end_of, may_be_mended};
 use crate::{Guard, Measure, Relay, RunEnd};
 
@@ -20,6 +20,9 @@ impl Done {
         }
         if !self.run.sent_back_as_often_as_it_says(&[]) {
             return Some(SENT_BACK.to_owned());
+        }
+        if !self.run.completions_were_said(relay, &[]) {
+            return Some(UNSAID.to_owned());
         }
         if !self.ends_its_work() {
             return Some("how a hop ended is not what the answer states".to_owned());
@@ -52,7 +55,8 @@ impl Done {
                 };
                 is_spent && self.run.given(*measure) == Some(*most)
             }
-            (TurnEnd::Closed, RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. }) => true,
+            (TurnEnd::Closed, RunEnd::TakenOver { by }) => self.run.newest_taking_over() == Some(by),
+            (TurnEnd::Closed, RunEnd::Cancelled { .. }) => true,
             (TurnEnd::Closed, end) => matches!(end, RunEnd::Failed { .. }),
             (_, end) => {
                 let is_broken = matches!(end, RunEnd::ContractBroken { .. });

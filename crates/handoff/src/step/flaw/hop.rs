@@ -1,6 +1,10 @@
 //! What cannot be in a hop.
 
+use sommelier_protocol::Message;
+use sommelier_runtime::{AgentName, Turn};
+
 use crate::completion;
+use crate::step::completing;
 use crate::{Closing, Completion, Compliance, Hop, Relay, Run, work};
 
 /// Whether work can have ended so of whose items this was said. Under a contract the answer states itself how far it came,
@@ -47,5 +51,26 @@ impl Hop {
             && self.compliance().all(|(constraint, found)| {
                 work::has_check(checks, constraint) == (*found != Compliance::Unchecked)
             })
+    }
+}
+
+impl Run {
+    /// Whether what is on record of open items was said by whoever was handed them. `out` are the messages of the turn that is
+    /// out.
+    pub(super) fn completions_were_said(&self, relay: &Relay, out: &[Message]) -> bool {
+        self.trail.hops().iter().all(|hop| match (hop.completion(), &hop.package) {
+            (Some(said), Some(package)) => relay.agent(&hop.to).is_some_and(|agent| {
+                let items = completion::items(package);
+                completing::was_said(agent, self.messages_of(agent.name(), out), &items, said)
+            }),
+            (said, _) => said.is_none(),
+        })
+    }
+
+    fn messages_of<'a>(&'a self, agent: &AgentName, out: &'a [Message]) -> &'a [Message] {
+        let waits = self.extra().awaiting.iter().find(|waits| waits.agent == *agent);
+        let at_rest = self.idle(agent.as_str()).map(Turn::messages);
+        let waiting = waits.map(|waits| waits.inner.messages());
+        at_rest.or(waiting).unwrap_or(if self.active == *agent { out } else { &[] })
     }
 }
