@@ -443,7 +443,7 @@ fn fit(
 ) -> Result<Option<HandoffPackage>, Refusal> {
     let run = source.run;
     let carried = run.carry(relay, written);
-    let carried = carry_back(run, to, carried.as_ref().unwrap_or(written)).or(carried);
+    let carried = carry_on(run, to, way, carried.as_ref().unwrap_or(written)).or(carried);
     let package = carried.as_ref().unwrap_or(written);
     let (resolved, mut errors) = match source.resolve(relay, &way.route, package) {
         Ok(resolved) => (resolved, Vec::new()),
@@ -489,19 +489,37 @@ fn changed(
     transform::through(transforms, package).map_err(failed)
 }
 
-/// The package with the open items of the agent that it gives the turn back to, those left out that are said to be done:
-/// that agent's own work ends as handed on, and goes on with this package.
-fn carry_back(run: &Run, to: &AgentName, package: &HandoffPackage) -> Option<HandoffPackage> {
-    let held = if run.awaits(to) { run.trail.held(to) } else { None };
+/// The package with the open items of all whose work this handoff ends as handed on: what is open then is the receiver's.
+/// Those are left out that the package says to be done, and one that it has made its task. `None` when it lacks none. As of
+/// what binds, a model may add to it and leave nothing out unsaid.
+fn carry_on(run: &Run, to: &AgentName, way: &Way, package: &HandoffPackage) -> Option<HandoffPackage> {
+    let ending = ending(run, to, way);
+    let left = ending.into_iter().filter_map(|agent| run.trail.held(agent)).flat_map(Hop::left);
+    let left: Vec<&str> = left.collect();
     #[cfg(test)]
-    let held = planted::instead(Bug::ItemsLostOnReturn, held, || None);
+    let left = planted::instead(Bug::ItemsLostOnReturn, left, Vec::new);
     let is_in = |texts: &[Box<str>], item: &str| texts.iter().any(|text| text.trim() == item);
-    let lacking = held.map(Hop::left).unwrap_or_default().into_iter();
-    let lacking =
-        lacking.filter(|item| !is_in(package.open_items(), item) && !is_in(package.completed_steps(), item));
-    lacking.fold(None, |with: Option<HandoffPackage>, item| {
-        Some(with.unwrap_or_else(|| package.clone()).open_item(item))
+    left.into_iter().fold(None, |with: Option<HandoffPackage>, item| {
+        let package = with.as_ref().unwrap_or(package);
+        let is_named = package.task().trim() == item
+            || is_in(package.open_items(), item)
+            || is_in(package.completed_steps(), item);
+        if is_named {
+            return with;
+        }
+        Some(package.clone().open_item(item))
     })
+}
+
+/// The agents whose work a handoff to `to` ends as handed on. Who waits for it to come back keeps its own.
+fn ending<'a>(run: &'a Run, to: &AgentName, way: &Way) -> Vec<&'a AgentName> {
+    let awaiting = &run.extra().awaiting;
+    match awaiting.iter().position(|waits| waits.agent == *to) {
+        // It gives the turn back, past those that wait in between.
+        Some(place) => awaiting[place..].iter().map(|waits| &waits.agent).chain([&run.active]).collect(),
+        None if way.route.returns => Vec::new(),
+        None => vec![&run.active],
+    }
 }
 
 /// The package with the user's last words.

@@ -62,7 +62,7 @@ impl Hop {
     }
 
     /// The open items that nobody has said to be done, with those that were found on the way. Where the work was handed
-    /// on there are none: what is open then stands in the next package.
+    /// on there are none: what is open then stands in the next package, where code puts it when its sender does not.
     pub fn unfinished(&self) -> Vec<&str> {
         match self.end {
             Some(HopEnd { how: Closing::HandedOn, .. }) => Vec::new(),

@@ -217,8 +217,8 @@ fn a_completion_beside_a_handoff_is_refused() {
                 format!(r#"tu_1_{}={{"status":"handed_over","to":"c"}}"#, places[1]),
             ]
         );
-        let ends = [account(Closing::HandedOn, None, &[]), account(Closing::Done, None, &[])];
-        assert_eq!(accounts(&session), ends);
+        let left = account(Closing::Partial, None, &["count", "weigh"]);
+        assert_eq!(accounts(&session), [account(Closing::HandedOn, None, &[]), left]);
     }
 }
 
@@ -542,4 +542,50 @@ fn work_goes_on_by_the_users_word() {
     let reply = Model::complete(&model, call.request(&relay));
     let Step::Done(done) = call.resume(&relay, reply, 3) else { panic!("b answers") };
     assert_eq!(how(&done), Closing::Done);
+}
+
+/// Code carries what is open from hop to hop, as it carries what binds: an item that a sender leaves out goes on to the next
+/// receiver, unless it is said to be done or is what the receiver is to do; one that is handed on by name stands once. Who gets the turn back has it again.
+/// A sender that waits for the answer keeps its own.
+#[test]
+fn no_item_is_lost_by_handing_on() {
+    let handed = |to: &str, task: &str, more: &str| {
+        hands(format!(r#"{{"specialist":"{to}","task":"{task}","context":{{}}{more}}}"#))
+    };
+    let package = |to: &str, more: &str| handed(to, "Look after it.", more);
+    let row = harness::relay("a -> b, b -> c");
+    let model = script([("a", hands(two_items("b"))), ("b", handed("c", "weigh", "")), ("c", says("Six."))]);
+    let session = Session::new(&row, &model).say("hello").ends(RunEnd::Answered);
+    assert_eq!(session.run().trail().hops()[1].package.as_ref().unwrap().open_items(), owned(&["count"]));
+    for (more, open, done) in [
+        ("", vec!["count", "weigh"], vec![]),
+        (r#","open_items":["sort","weigh "]"#, vec!["sort", "weigh ", "count"], vec![]),
+        (r#","completed_steps":["count"]"#, vec!["weigh"], vec!["count"]),
+    ] {
+        let model = script([("a", hands(two_items("b"))), ("b", package("c", more)), ("c", says("Six."))]);
+        let session = Session::new(&row, &model).say("hello").ends(RunEnd::Answered);
+        let crossed = session.run().trail().hops()[1].package.clone().unwrap();
+        assert_eq!((crossed.open_items(), crossed.completed_steps()), (&owned(&open)[..], &owned(&done)[..]));
+        let left: Vec<&str> = open.iter().map(|item| item.trim()).collect();
+        let handed_on = account(Closing::HandedOn, None, &[]);
+        assert_eq!(accounts(&session), [handed_on, account(Closing::Partial, None, &left)]);
+    }
+
+    let builder = team("a -> b").agent(agent("c")).agent(agent("d"));
+    let builder =
+        builder.route_with(Route::new("b", "c").returns()).route_with(Route::new("c", "d").returns());
+    let relay = builder.route("d", "b").build().unwrap();
+    let item = |name: &str| format!(r#","open_items":["{name}"]"#);
+    let model = script([
+        ("a", package("b", &item("count"))),
+        ("b", package("c", &item("weigh"))),
+        ("c", package("d", "")),
+        ("d", package("b", "")),
+        ("b", says("Six.")),
+    ]);
+    let session = Session::new(&relay, &model).say("hello").ends(RunEnd::Answered);
+    let on = || account(Closing::HandedOn, None, &[]);
+    assert_eq!(accounts(&session), [on(), on(), on(), account(Closing::Partial, None, &["count", "weigh"])]);
+    let open = |n: usize| session.run().trail().hops()[n].package.clone().unwrap().open_items().to_vec();
+    assert_eq!([open(1), open(2), open(3)], [owned(&["weigh"]), owned(&[]), owned(&["count", "weigh"])]);
 }

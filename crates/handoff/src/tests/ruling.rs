@@ -1,5 +1,7 @@
 //! The rules for the handoffs and the questions of one reply, said once more and plainly.
 
+use std::collections::BTreeSet;
+
 use super::ledger::{Asked, Row};
 use super::reference::{Opened, Passed, Reference};
 use super::scenario::{Block, HandOff};
@@ -54,7 +56,7 @@ impl Reference<'_> {
     /// What crosses, with what code carries on.
     fn package(&self, handoff: HandOff, to: &str) -> HandoffPackage {
         let user = (self.speech, self.words());
-        let carried = (self.carried(handoff), self.carried_back(handoff, to));
+        let carried = (self.carried(handoff), self.carried_on(handoff, to));
         handoff.parcel.package((&self.counts.active, to), carried, user)
     }
 
@@ -63,9 +65,9 @@ impl Reference<'_> {
         let from = self.counts.active.as_str();
         // Known, self, route and package do not depend on what was done before, but for what binds.
         let to = handoff.receiver(from)?;
-        let is_carried_back = !self.carried_back(handoff, to).is_empty();
-        let is_longer = is_carried_back || !self.carried(handoff).is_empty();
-        if !handoff.parcel.fits((from, to), is_longer, is_carried_back) {
+        let is_carried = !self.carried_on(handoff, to).is_empty();
+        let is_longer = is_carried || !self.carried(handoff).is_empty();
+        if !handoff.parcel.fits((from, to), is_longer, is_carried) {
             return Err(Guard::Package);
         }
         let was_refused = self.newest_before().is_some_and(Row::is_refused);
@@ -107,10 +109,20 @@ impl Reference<'_> {
         binding
     }
 
-    /// The items of one that waits, which gets the turn back with this package: they are not lost.
-    fn carried_back(&self, handoff: HandOff, to: &str) -> Vec<String> {
-        let waits = self.counts.waiting.iter().any(|agent| agent == to);
-        if !waits || handoff.parcel.has_item() { Vec::new() } else { self.counts.left_to(to).to_vec() }
+    /// The items of all whose work ends with this handoff: they are not lost.
+    fn carried_on(&self, handoff: HandOff, to: &str) -> Vec<String> {
+        let waits = self.counts.waiting.iter().position(|agent| agent == to);
+        let waiting = waits.map_or(&[][..], |place| &self.counts.waiting[place..]);
+        let keeps = waits.is_none() && self.scenario.way(&self.counts.active, to).returns;
+        if handoff.parcel.has_item() || keeps {
+            return Vec::new();
+        }
+        let left: BTreeSet<String> = waiting
+            .iter()
+            .chain([&self.counts.active])
+            .flat_map(|agent| self.counts.left_to(agent).to_vec())
+            .collect();
+        left.into_iter().collect()
     }
 
     pub(super) fn is_ready(&self, to: &str) -> bool {
