@@ -28,9 +28,8 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
-use sommelier_protocol::{Message, ModelRequest, ModelResponse, ToolName, ToolUse, Words};
-use sommelier_runtime::tool::Failure;
-use sommelier_runtime::turn::{Misuse, ModelCall, Reserved, ToolCalls};
+use sommelier_protocol::{Message, ModelRequest, ModelResponse, ToolName, Words};
+use sommelier_runtime::turn::{ModelCall, Reserved};
 use sommelier_runtime::{AgentName, Definition, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
 
 use crate::arbiter::{self, Ruling, Taken};
@@ -38,10 +37,11 @@ use crate::budget::Shared;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::{
-    COMPLETE_HANDOFF, Closing, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Measure, Millis,
-    OnRefusal, READ_ARTIFACT, Refusal, Relay, Run, RunEnd,
+    COMPLETE_HANDOFF, Closing, EntryPolicy, Guard, HandoffPackage, Hop, HopOutcome, Millis, OnRefusal,
+    READ_ARTIFACT, Refusal, Relay, Run, RunEnd,
 };
 
+mod calling;
 mod completing;
 mod delegation;
 mod done;
@@ -57,6 +57,7 @@ mod shares;
 use ending::{end_of, end_work, ended, may_be_mended};
 use halting::{Halt, TIME_OVER};
 
+pub use calling::CallTools;
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
 pub use done::Done;
 pub use human::AskHuman;
@@ -428,123 +429,6 @@ impl CallModel {
         let inner = self.inner.resume(agent, response);
         advance(relay, self.run, inner, at)
     }
-}
-
-/// Tools of the active agent are to be run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CallTools {
-    run: Box<Run>,
-    inner: ToolCalls,
-}
-
-impl CallTools {
-    /// The run's state.
-    pub fn run(&self) -> &Run {
-        &self.run
-    }
-
-    /// The agent whose tools are to be run; `None` when `relay` is not the one the run began with.
-    pub fn agent<'a>(&self, relay: &'a Relay) -> Option<&'a Definition> {
-        relay.agent(self.run.active.as_str())
-    }
-
-    /// The calls to run, each with its place among the calls of the reply. A call of a tool that is switched
-    /// off, one that a person has rejected, and one for which no tool call is left are none of them: each gets an error.
-    pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
-        self.looked_at().filter(|(_, told)| told.is_none()).map(|(call, _)| call)
-    }
-
-    /// The calls of the agent's own tools, each with what it is told when it does not run. The first are those that run
-    /// when there are more than the run may make.
-    fn looked_at(&self) -> impl Iterator<Item = ((usize, &ToolUse), Option<ToolOutput>)> {
-        let mut left = self.run.left(Measure::ToolCalls);
-        self.inner.calls().map(move |(place, call)| {
-            let mut told = self.told(place, call);
-            match &mut left {
-                Some(left) if told.is_none() && *left > 0 => *left -= 1,
-                Some(_) if told.is_none() => told = Some(self.spent(call)),
-                _ => {}
-            }
-            ((place, call), told)
-        })
-    }
-
-    /// The step with an answer for each call that does not run: nobody has to wait for it, or to doubt what it did.
-    fn settled(mut self) -> Self {
-        let told: Vec<(usize, ToolOutput)> =
-            self.looked_at().filter_map(|((place, _), told)| Some((place, told?))).collect();
-        for (place, output) in told {
-            self.inner.settle(place, output);
-        }
-        self
-    }
-
-    /// What a call is told for which no tool call is left.
-    fn spent(&self, call: &ToolUse) -> ToolOutput {
-        let most = self.run.given(Measure::ToolCalls).unwrap_or_default();
-        let detail = format!("{} was not run: no tool calls are left of {most}", call.name());
-        ToolOutput::failed(&Failure::new("tool_calls_spent", detail))
-    }
-
-    /// What a call is told that does not run, whatever is left.
-    fn told(&self, place: usize, call: &ToolUse) -> Option<ToolOutput> {
-        self.is_off(call).then(|| switched_off(call)).or_else(|| self.rejected(place, call))
-    }
-
-    fn is_off(&self, call: &ToolUse) -> bool {
-        self.run.is_switched_off(&self.run.active, call.name())
-    }
-
-    /// The step, or what follows it when there is nothing to run.
-    fn or_resume(self, relay: &Relay, at: Millis) -> Step {
-        if self.calls().next().is_some() {
-            return Step::CallTools(self);
-        }
-        self.resume(relay, Vec::new(), at).unwrap_or_else(|misuse| Step::CallTools(*misuse.step))
-    }
-
-    /// What the idempotency keys of these calls begin with: conversation, message, model call.
-    pub fn scope(&self) -> String {
-        self.run.reply_id()
-    }
-
-    /// Takes the outputs, one for each of [`calls`](Self::calls), in their order.
-    ///
-    /// # Errors
-    /// [`Misuse`], which hands the step back, when their number is another.
-    pub fn resume(
-        mut self,
-        relay: &Relay,
-        outputs: Vec<ToolOutput>,
-        at: Millis,
-    ) -> Result<Step, Misuse<Self>> {
-        let Some(agent) = relay.agent(self.run.active.as_str()) else { return Ok(lost(self.run)) };
-        let (expected, found) = (self.calls().count(), outputs.len());
-        if expected != found {
-            return Err(Misuse { expected, found, step: Box::new(self) });
-        }
-        self = self.settled();
-        #[cfg(test)]
-        let found = planted::instead(Bug::ToolRunNotCounted, found, || found.saturating_sub(1));
-        match self.inner.resume(agent, outputs) {
-            Ok(inner) => {
-                let ran = u32::try_from(found).unwrap_or(u32::MAX);
-                self.run.tool_calls = self.run.tool_calls.saturating_add(ran);
-                self.run.charge(Shared::ToolCalls, ran.into());
-                Ok(advance(relay, self.run, inner, at))
-            }
-            Err(Misuse { expected, found, step }) => {
-                let step = Box::new(Self { run: self.run, inner: *step });
-                Err(Misuse { expected, found, step })
-            }
-        }
-    }
-}
-
-/// What a model is told that calls a tool which is switched off.
-fn switched_off(call: &ToolUse) -> ToolOutput {
-    ToolOutput::failed(&Failure::new("tool_switched_off", format!("{} is switched off for now", call.name())))
 }
 
 /// A handoff that has passed all guards. Until it is taken the sender has the turn.

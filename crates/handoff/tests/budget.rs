@@ -678,34 +678,6 @@ fn a_reply_opens_so_many_branches() {
     );
 }
 
-/// C166: branches that were called off hold nothing: of a quota that is just enough for two of them, the fifth pair still
-/// gets all of it.
-#[test]
-fn called_off_branches_give_back_what_they_held() {
-    let budget = Budget::new(9).tool_calls(4).tokens(900).hops(4);
-    let relay = desk().max_branches(2).budget(budget).build().unwrap();
-    let model = script((0..5).map(|_| ("supervisor", calls(BOTH))));
-    let ask = |mut step: Step| {
-        let Step::CallModel(call) = step else { panic!("the supervisor is asked") };
-        let reply = model.complete(call.request(&relay));
-        step = call.resume(&relay, reply, 7);
-        assert_eq!(shares(&step).map(|(_, given)| given.len()), Some(2));
-        let Step::Delegate(delegation) = &step else { panic!("two branches are open") };
-        let given = delegation.branches().iter().map(|branch| left(branch.step().run()));
-        let given: Vec<_> = given.collect();
-        // One call for the asker, which the next time is given more: what the branches held came back.
-        let done = step.cancel(&relay, "not needed", 8);
-        (given, left(done.run()), done.run().model_calls_left(), done)
-    };
-    let mut step = relay.start("conv", "hello").unwrap();
-    for n in 1..=5 {
-        let (given, rest, model_calls, done) = ask(step);
-        assert_eq!(given, [[Some(2), Some(300), Some(2)]; 2], "the {n}th time");
-        assert_eq!((rest, model_calls), ([Some(4), Some(900), Some(4)], 9 - n));
-        step = done.with_more(&relay, Budget::new(0)).unwrap();
-    }
-}
-
 /// S3-24, S3-29: what nobody has set is limited all the same: model calls over the tree, those of a delegate, depth, hops
 /// since the user spoke. A tree that never stops asking ends.
 #[test]

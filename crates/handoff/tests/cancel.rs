@@ -9,12 +9,12 @@ use harness::{
     script, story,
 };
 use sommelier_handoff::{
-    Answer, Budget, Delegate, DelegateResult, DelegateStatus, Link, LinkOutcome, Relay, RelayBuilder, Route,
-    Run, RunEnd, Step,
+    Answer, Budget, Delegate, DelegateResult, DelegateStatus, Link, LinkOutcome, Measure, Relay,
+    RelayBuilder, Route, Run, RunEnd, Step,
 };
 use sommelier_protocol::sequence::{self, Rule};
 use sommelier_protocol::{Message, ModelRequest};
-use sommelier_runtime::ScriptedModel;
+use sommelier_runtime::{Model, ScriptedModel};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A supervisor that asks billing and shipping, and may hand over to policy.
@@ -513,4 +513,33 @@ fn what_was_rejected_is_not_in_doubt() {
 user: tu_1_0!{\"error\":\"approval_denied\",\"tool\":\"pay\",\"reason\":\"paid last week\",\"effect\":\"none: the tool was not run\"} | \
 tu_1_1!{\"error\":\"in_doubt\",\"detail\":\"called off; whether the call had an effect is not known\"}";
     assert_eq!(story(session.done().turn().unwrap().messages()).lines().last(), Some(told));
+}
+
+/// C166: branches that were called off hold nothing: of a quota that is just enough for two of them, the fifth pair still
+/// gets all of it.
+#[test]
+fn called_off_branches_give_back_what_they_held() {
+    let budget = Budget::new(9).tool_calls(4).tokens(900).hops(4);
+    let left =
+        |run: &Run| [Measure::ToolCalls, Measure::Tokens, Measure::Hops].map(|measure| run.left(measure));
+    let relay = desk().max_branches(2).budget(budget).build().unwrap();
+    let model = script((0..5).map(|_| ("supervisor", calls(BOTH))));
+    let ask = |mut step: Step| {
+        let Step::CallModel(call) = step else { panic!("the supervisor is asked") };
+        let reply = model.complete(call.request(&relay));
+        step = call.resume(&relay, reply, 7);
+        let Step::Delegate(delegation) = &step else { panic!("two branches are open") };
+        let given = delegation.branches().iter().map(|branch| left(branch.step().run()));
+        let given: Vec<_> = given.collect();
+        // One call for the asker, which the next time is given more: what the branches held came back.
+        let done = step.cancel(&relay, "not needed", 8);
+        (given, left(done.run()), done.run().model_calls_left(), done)
+    };
+    let mut step = relay.start("conv", "hello").unwrap();
+    for n in 1..=5 {
+        let (given, rest, model_calls, done) = ask(step);
+        assert_eq!(given, [[Some(2), Some(300), Some(2)]; 2], "the {n}th time");
+        assert_eq!((rest, model_calls), ([Some(4), Some(900), Some(4)], 9 - n));
+        step = done.with_more(&relay, Budget::new(0)).unwrap();
+    }
 }

@@ -105,7 +105,7 @@ impl AskHuman {
         self.run.extra_mut().decisions.push(Decision { question, answer, at });
         if takes_over {
             let by =
-                |run: &Run| RunEnd::TakenOver { by: run.newest_taking_over().cloned().unwrap_or_default() };
+                |run: &Run| RunEnd::TakenOver { by: run.newest_taking_over().unwrap_or_default().into() };
             return Step::Done(self.end(relay, by, "a person decides; this was not done", at));
         }
         if !self.questions.is_empty() {
@@ -398,7 +398,7 @@ impl Run {
     }
 
     /// What a person has noted whose newest answer it was to take over.
-    pub(super) fn newest_taking_over(&self) -> Option<&Box<str>> {
+    pub(super) fn newest_taking_over(&self) -> Option<&str> {
         match self.decisions().last().map(|decision| &decision.answer) {
             Some(Answer::TakeOver { note }) => Some(note),
             _ => None,

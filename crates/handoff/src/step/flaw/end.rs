@@ -55,7 +55,7 @@ impl Done {
                 };
                 is_spent && self.run.given(*measure) == Some(*most)
             }
-            (TurnEnd::Closed, RunEnd::TakenOver { by }) => self.run.newest_taking_over() == Some(by),
+            (TurnEnd::Closed, RunEnd::TakenOver { by }) => self.run.newest_taking_over() == Some(&**by),
             (TurnEnd::Closed, RunEnd::Cancelled { .. }) => true,
             (TurnEnd::Closed, end) => matches!(end, RunEnd::Failed { .. }),
             (_, end) => {
