@@ -297,7 +297,7 @@ fn a_person_takes_over_and_the_run_ends() {
 /// A run that was taken over has that person's answer on record.
 #[test]
 fn a_run_that_nobody_took_over_is_not_loaded() {
-    let relay = harness::relay("a -> b");
+    let relay = relay("a -> b");
     let done = relay.start("conv", "hello").unwrap().cancel(&relay, "enough", 1);
     let saved = Step::Done(done).save().unwrap();
     let (from, to) = (r#"{"Cancelled":{"reason":"enough"}}"#, r#"{"TakenOver":{"by":"Ann, at the desk"}}"#);

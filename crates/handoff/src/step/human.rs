@@ -400,7 +400,7 @@ impl Run {
     /// What a person has noted whose newest answer it was to take over.
     pub(super) fn newest_taking_over(&self) -> Option<&str> {
         match self.decisions().last().map(|decision| &decision.answer) {
-            Some(Answer::TakeOver { note }) => Some(note),
+            Some(Answer::TakeOver { note }) => Some(&**note),
             _ => None,
         }
     }
