@@ -10,8 +10,8 @@ use harness::{
 };
 use serde_json::{Value, json};
 use sommelier_handoff::{
-    ASK_HUMAN, Answer, Asks, Budget, Contract, Delegate, Guard, Guards, OnRefusal, READ_ARTIFACT, Relay,
-    Route, RunEnd, Step,
+    ASK_HUMAN, Answer, Asks, Budget, Contract, Delegate, Guard, Guards, OnRefusal, READ_ARTIFACT, Rejected,
+    Relay, Route, RunEnd, Step,
 };
 use sommelier_protocol::{Message, ModelRequest, Role, Words, sequence};
 use sommelier_runtime::{ToolOutput, script as reply};
@@ -224,6 +224,8 @@ fn ends(relay: &Relay, mut step: Step) {
             };
             step = match step.answer(relay, &question.id, answer, 9) {
                 Ok(step) => step,
+                // When its time is over only the root says, so a change of that is loaded.
+                Err((step, Rejected::TooLate { .. })) => step.now(relay, 9),
                 Err((_, why)) => panic!("{why}"),
             };
             continue;
