@@ -429,9 +429,10 @@ impl Run {
     /// The time of a branch begins anew, now that its asker's has: as much as `cap` lets it have of what its asker has.
     pub(crate) fn renew_time(&mut self, until: Option<Millis>, cap: Option<Millis>, at: Millis) {
         let left = until.map(|until| until.saturating_sub(at));
-        let most = left.into_iter().chain(cap).min();
-        if let (Some(clock), Some(most)) = (self.purse_mut().and_then(|purse| purse.time.as_mut()), most) {
-            *clock = Clock { most, again: None, until: Some(at.saturating_add(most)) };
+        let again = left.into_iter().chain(cap).min();
+        if let (Some(clock), Some(given)) = (self.purse_mut().and_then(|purse| purse.time.as_mut()), again) {
+            clock.again = again;
+            clock.until = Some(at.saturating_add(given));
         }
     }
 }

@@ -45,6 +45,10 @@ impl Run {
                     (Some(Clock { most, again: None, until: Some(until) }), cap) => {
                         until == at.saturating_add(most) && cap.is_none_or(|cap| most <= cap)
                     }
+                    // It has begun anew while the branch was open.
+                    (Some(Clock { most, again: Some(again), until: Some(until) }), cap) => {
+                        until >= at.saturating_add(again) && cap.is_none_or(|cap| most <= cap && again <= cap)
+                    }
                     (time, cap) => time.is_none() && cap.is_none() && !asker.is_timed(),
                 };
                 (1..=deputy.budget.model_calls).contains(&self.allowance)
