@@ -443,7 +443,7 @@ fn a_tree_is_called_off_at_every_wait() {
 /// Answers whatever it is asked.
 struct Answers;
 
-impl sommelier_runtime::Model for Answers {
+impl Model for Answers {
     fn complete(
         &self,
         _: ModelRequest<'_>,

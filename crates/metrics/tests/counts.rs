@@ -73,6 +73,7 @@ fn running_report(times: u64) -> Report {
             hops: (0..times).map(|_| hop.clone()).collect(),
             hops_unlisted: 0,
             refusals: counts([("known", times)]),
+            unwritten: 0,
             constraints: Constraints::default(),
         },
         delegations: Delegations::default(),
