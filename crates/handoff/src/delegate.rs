@@ -122,7 +122,7 @@ impl Delegate {
     /// The most of each for one question, over the whole branch; [`DELEGATE_MODEL_CALLS`], and nothing else limited, when
     /// not set. A branch is never given more than its share of what its asker has left, so a limit above that is none:
     /// with [`Budget::unlimited`] whatever is raised at the root reaches the delegate. A team's own
-    /// [budget](RelayBuilder::budget) is for the words of a user, and not for a question.
+    /// [budget](crate::RelayBuilder::budget) is for the words of a user, and not for a question.
     ///
     /// [`RelayBuilder::budget`]: crate::RelayBuilder::budget
     pub fn budget(mut self, budget: Budget) -> Self {
