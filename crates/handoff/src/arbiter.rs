@@ -101,9 +101,7 @@ pub(crate) fn is_asked_for(
     taken: &Taken,
 ) -> bool {
     let Taken { to, package, hop } = taken;
-    let Some((place, call)) = reserved.calls().find(|(_, call)| call.id() == &*hop.call_id) else {
-        return false;
-    };
+    let Some((place, call)) = call_of(reserved, taken) else { return false };
     let Wish { specialist, package: asked } = wish(relay, run, call);
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
     let (Ok(asked), Some(way)) = (asked, relay.way(&run.active, to)) else { return false };
@@ -113,11 +111,9 @@ pub(crate) fn is_asked_for(
         history_bytes: reserved.history_bytes(),
         ..record(run, place, to.as_str().into(), call.id().into(), hop.at)
     };
-    let source = Source { run, reserved, at: made_at(run, place, hop.at) };
-    let is_it =
-        fit(relay, (to, way), source, &asked).is_ok_and(|with| with.as_ref().unwrap_or(&asked) == package);
+    let source = source(run, reserved, place, hop.at);
     written == to.as_str()
-        && (is_it || may_be_overtaken(run, package))
+        && (crosses(relay, way, source, &asked, taken) || may_be_overtaken(run, package))
         && *hop == record
         && capped(relay, run, to).is_ok()
         && new_pair(relay, run, to).is_ok()
@@ -206,12 +202,31 @@ pub(crate) fn is_current(relay: &Relay, run: &Run, reserved: &Reserved, taken: &
     if taken.package.artifacts().is_empty() {
         return true;
     }
-    let call = reserved.calls().find(|(_, call)| call.id() == &*taken.hop.call_id);
-    let (Some((place, call)), Some(way)) = (call, relay.way(&run.active, &taken.to)) else { return false };
+    let (call, way) = (call_of(reserved, taken), relay.way(&run.active, &taken.to));
+    let (Some((place, call)), Some(way)) = (call, way) else { return false };
     let Ok(asked) = wish(relay, run, call).package else { return false };
-    let source = Source { run, reserved, at: made_at(run, place, taken.hop.at) };
-    fit(relay, (&taken.to, way), source, &asked)
-        .is_ok_and(|with| with.as_ref().unwrap_or(&asked) == &taken.package)
+    crosses(relay, way, source(run, reserved, place, taken.hop.at), &asked, taken)
+}
+
+/// Whether what its call asks for crosses, as things stand, as the package of the handoff that is taken.
+fn crosses(relay: &Relay, way: &Way, source: Source<'_>, asked: &HandoffPackage, taken: &Taken) -> bool {
+    fit(relay, (&taken.to, way), source, asked)
+        .is_ok_and(|with| with.as_ref().unwrap_or(asked) == &taken.package)
+}
+
+/// The call by which a handoff was asked for, with its place in the reply.
+fn call_of<'a>(reserved: &'a Reserved, taken: &Taken) -> Option<(usize, &'a ToolUse)> {
+    reserved.calls().find(|(_, call)| call.id() == &*taken.hop.call_id)
+}
+
+/// Where the call at `place` hands over from. What it brings is what it is since `at`, or since a person was asked about it:
+/// it does not change meanwhile.
+fn source<'a>(run: &'a Run, reserved: &'a Reserved, place: usize, at: Millis) -> Source<'a> {
+    let at = match run.decision_record_at(place).map(|decision| &decision.question) {
+        Some(question) if matches!(question.asks, Asks::Handoff { .. }) => question.at,
+        _ => at,
+    };
+    Source { run, reserved, at }
 }
 
 /// What the run's table holds anew when a handoff is taken at `at`.
@@ -219,19 +234,9 @@ pub(crate) fn added(run: &Run, reserved: &Reserved, taken: &Taken, at: Millis) -
     if taken.package.artifacts().is_empty() {
         return Vec::new();
     }
-    let call = reserved.calls().find(|(_, call)| call.id() == &*taken.hop.call_id);
-    let Some((place, call)) = call else { return Vec::new() };
+    let Some((place, call)) = call_of(reserved, taken) else { return Vec::new() };
     let Ok(written) = Wish::read(call, crate::law::INPUT_BYTES).package else { return Vec::new() };
-    let source = Source { run, reserved, at: made_at(run, place, taken.hop.at) };
-    source.added(&written, &taken.package, at)
-}
-
-/// Since when what a handoff brings is what it is: it does not change while a person is asked about it.
-fn made_at(run: &Run, place: usize, at: Millis) -> Millis {
-    match run.decision_record_at(place).map(|decision| &decision.question) {
-        Some(question) if matches!(question.asks, Asks::Handoff { .. }) => question.at,
-        _ => at,
-    }
+    source(run, reserved, place, taken.hop.at).added(&written, &taken.package, at)
 }
 
 fn look(
@@ -243,7 +248,7 @@ fn look(
 ) -> Looked {
     let Wish { specialist, mut package } = wish(relay, run, call);
     let written = specialist.as_deref().map(AgentName::normalise).unwrap_or_default();
-    let source = Source { run, reserved, at: made_at(run, place, at) };
+    let source = source(run, reserved, place, at);
     let verdict = judge(relay, source, specialist.map(|_| written.as_str()), &mut package)
         .and_then(|to| allowed(run, place, to, package.as_ref().ok()));
     // A package that was refused before it was made fit is on record as it would have crossed.
