@@ -287,12 +287,16 @@ impl<'m> Runner<'m> {
         span: &Span,
         at_handoff: &mut impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
     ) -> ControlFlow<Driven<T>, HandOff> {
-        if !handoff.stands(relay, at) {
-            return ControlFlow::Continue(handoff);
-        }
-        if let Err(why) = self.write_down(handoff.hop()) {
-            spans::record_hop_unwritten(span);
-            return ControlFlow::Break(Driven::Unwritten(Step::HandOff(handoff), why));
+        if let Some(record) = &self.record {
+            // Taking it asks this too; only a record has to know before.
+            if !handoff.stands(relay, at) {
+                return ControlFlow::Continue(handoff);
+            }
+            let written = catch_unwind(AssertUnwindSafe(|| record(handoff.hop())));
+            if let Err(why) = written.unwrap_or_else(|_| Err("it panicked".into())) {
+                spans::record_hop_unwritten(span);
+                return ControlFlow::Break(Driven::Unwritten(Step::HandOff(handoff), why));
+            }
         }
         at_handoff(handoff).map_break(|taken_out| {
             spans::record_taken_out(span);
@@ -314,11 +318,6 @@ impl<'m> Runner<'m> {
         }
         let is_taken = hop.is_some_and(|hop| hop.outcome.is_taken());
         (step, is_taken)
-    }
-
-    fn write_down(&self, hop: &Hop) -> Result<(), Unwritten> {
-        let Some(record) = &self.record else { return Ok(()) };
-        catch_unwind(AssertUnwindSafe(|| record(hop))).unwrap_or_else(|_| Err("it panicked".into()))
     }
 
     /// The step after all that has reached it from outside. Branches are called off one by one, and end one by one when
