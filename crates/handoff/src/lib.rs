@@ -64,10 +64,12 @@
 /// The crates below this one, so that one dependency suffices.
 pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 
+mod announcement;
 mod arbiter;
 mod artifact;
 mod budget;
 mod build_error;
+mod chronicle;
 mod completion;
 mod contract;
 mod delegate;
@@ -78,6 +80,7 @@ mod failure;
 mod field;
 mod guards;
 mod history;
+mod input;
 mod json;
 pub mod law;
 mod link;
@@ -91,6 +94,7 @@ mod question;
 mod reference;
 mod refusal;
 mod relay;
+mod replay;
 mod route;
 mod routes;
 mod run;
@@ -102,9 +106,11 @@ mod trail;
 mod transform;
 mod work;
 
+pub use announcement::{Announced, Announcement, Asked, PlannedCall};
 pub use artifact::{ARTIFACTS, Artifact, ArtifactValue, READ_ARTIFACT, TABLE_BYTES};
 pub use budget::{Budget, Measure};
 pub use build_error::{BuildError, BuildErrors, FieldFault, NameFault, Place};
+pub use chronicle::{Chronicle, Effect, TurnClosed, TurnOnRecord};
 pub use completion::{COMPLETE_HANDOFF, Completion, CompletionRefusal};
 pub use contract::{Contract, ContractError};
 pub use delegate::{DELEGATE_MODEL_CALLS, DEPTH, Delegate, DelegateRefusal};
@@ -112,6 +118,7 @@ pub use edges::Edge;
 pub use failure::{FailedBy, Failure};
 pub use field::Field;
 pub use guards::{Guards, OnRefusal};
+pub use input::{ENTRY_VERSION, Input, InputKind};
 pub use json::{Fields, Json};
 pub use link::{Cost, DelegateResult, DelegateStatus, Link, LinkOutcome};
 pub use own_guard::{Judged, Verdict};
@@ -121,11 +128,13 @@ pub use pseudo_tool::HANDOFF_TO_SPECIALIST;
 pub use question::{ASK_HUMAN, Answer, Asks, Decision, Question, Rejected};
 pub use refusal::{Guard, PackageError, Refusal};
 pub use relay::{EntryPolicy, LoadError, OnFailedBranch, Relay, RelayBuilder, StartError};
+pub use replay::{Divergence, Entry, Replay, Unread};
 pub use route::Route;
 pub use routes::Routes;
 pub use run::{Run, RunEnd};
 pub use step::{
-    AskHuman, Branch, CallModel, CallTools, Delegation, Done, HandOff, Joint, Released, Step, Unfit,
+    AskHuman, Branch, CallModel, CallTools, Delegation, Done, Glimpse, HandOff, Joint, Misfit, Released,
+    Step, Unfed, Unfit,
 };
 pub use trail::{Account, Closing, Hop, HopEnd, HopOutcome, Millis, Trail};
 pub use transform::Transformed;

@@ -250,6 +250,11 @@ impl Relay {
         self.fingerprint
     }
 
+    /// The [fingerprint](Self::fingerprint) as a journal keeps it, in hexadecimal.
+    pub fn definition_id(&self) -> String {
+        format!("{:016x}", self.fingerprint)
+    }
+
     /// The receivers that are legal for `from`.
     pub(crate) fn receivers(&self, from: &AgentName) -> impl Iterator<Item = &AgentName> {
         self.routes.get(from).into_iter().flatten().map(|(to, _)| to)

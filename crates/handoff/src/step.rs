@@ -41,6 +41,8 @@ use crate::{
     READ_ARTIFACT, Refusal, Relay, Run, RunEnd,
 };
 
+mod announcing;
+mod applying;
 mod calling;
 mod completing;
 mod delegation;
@@ -57,6 +59,8 @@ mod shares;
 use ending::{end_of, end_work, ended, may_be_mended};
 use halting::{Halt, TIME_OVER};
 
+pub use announcing::Glimpse;
+pub use applying::{Misfit, Unfed};
 pub use calling::CallTools;
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
 pub use done::Done;
@@ -491,6 +495,11 @@ impl HandOff {
     /// The record of the hop: what a driver writes down before it takes the handoff, once it [stands](Self::stands).
     pub fn hop(&self) -> &Hop {
         &self.taken.hop
+    }
+
+    /// The hop as it is on record once it is taken at this time.
+    pub fn hop_at(&self, at: Millis) -> Hop {
+        Hop { at, ..self.taken.hop.clone() }
     }
 
     /// The sender's messages, its open handoff call last.

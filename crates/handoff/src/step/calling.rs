@@ -123,6 +123,30 @@ impl CallTools {
             }
         }
     }
+
+    /// Takes the output of one of [`calls`](Self::calls), wherever it stands among them; with the last one the run goes on.
+    /// For a driver that keeps each output as it comes, so that none has to be had twice.
+    ///
+    /// # Errors
+    /// The step is handed back when no call waits at this place.
+    pub fn complete(
+        mut self,
+        relay: &Relay,
+        place: usize,
+        output: ToolOutput,
+        at: Millis,
+    ) -> Result<Step, Box<Self>> {
+        if !self.calls().any(|(waiting, _)| waiting == place) {
+            return Err(Box::new(self));
+        }
+        self.inner.complete(place, output);
+        self.run.tool_calls = self.run.tool_calls.saturating_add(1);
+        self.run.charge(Shared::ToolCalls, 1);
+        if self.calls().next().is_some() {
+            return Ok(Step::CallTools(self));
+        }
+        self.resume(relay, Vec::new(), at).map_err(|misuse| misuse.step)
+    }
 }
 
 /// What a model is told that calls a tool which is switched off.
