@@ -72,6 +72,7 @@ mod branches;
 mod conduct;
 mod dispatch;
 mod gate;
+pub mod journal;
 mod mailbox;
 mod report;
 mod runner;

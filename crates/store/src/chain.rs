@@ -1,11 +1,8 @@
 //! Looking at the records of a conversation one after another: does each follow from the one before?
 
-use crate::event::LEASE_TAKEN;
-use crate::finding::{Damage, Finding};
-use crate::hash::Hash;
-use crate::head::Head;
-use crate::lease::Epoch;
-use crate::record::{BatchId, Record, Row};
+use sommelier_runner::journal::{Damage, Epoch, Finding, Hash, Head, LEASE_TAKEN, Record};
+
+use crate::record::{BatchId, Row, computed_hash};
 use crate::rules::Tail;
 
 /// How far a conversation has been found sound.
@@ -64,7 +61,7 @@ impl<'a> Chain<'a> {
         if record.seq != seq {
             return Err(Damage::Missing);
         }
-        if record.computed_hash() != record.hash {
+        if computed_hash(record) != record.hash {
             return Err(Damage::Altered);
         }
         if record.prev_hash != self.head.hash {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::journal::JournalError;
+use sommelier_runner::journal::JournalError;
 
 /// A plan in which one call to what lies beneath a store fails, once.
 ///

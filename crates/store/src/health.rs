@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::finding::{Damage, Finding};
-use crate::head::Head;
-use crate::journal::JournalError;
+use sommelier_runner::journal::{Damage, Finding, Head, JournalError};
 
 /// Whether the store may be used at all, and which conversations may not be written to.
 #[derive(Debug, Default)]

@@ -3,8 +3,9 @@
 //! **What this crate knows:** conversations, each a list of events with numbers from 1, a time and a body of
 //! JSON; who may append to one; and whether what is on disk is still what was written.
 //!
-//! **What it does not know:** what the events mean. It must not see an agent, a model, a handoff or any other
-//! crate of the project, and it has no clock: the time of an event and of a lease comes from the caller.
+//! **What it does not know:** what the events mean. It must not see an agent, a model or a handoff: of the
+//! driver's crate it uses the module of the trait and nothing else. It has no clock: the time of an event and
+//! of a lease comes from the caller.
 //!
 //! ```text
 //!   append(conversation, expected number, epoch, events)
@@ -68,36 +69,31 @@
 //!
 //! # Where the trait belongs
 //!
-//! [`Journal`] stands here for now, with the plain types that it speaks of. A driver that writes a journal
-//! needs the trait and must not need SQLite: when the runner does so, the trait and these types move into the
-//! runner, this crate depends on it and exports them from there. They name nothing of SQLite, so that it is a
-//! move and no change.
+//! [`Journal`] and the plain types that it speaks of belong to the driver, in
+//! [`sommelier_runner::journal`], and are exported here under the same names. A driver that writes a journal
+//! needs the trait and must need neither SQLite nor a hash function; a store needs only what the trait says.
+//! So the arrow goes from the store to the driver, and a house with a database of its own writes a store
+//! without a line of this crate, but for its rules.
 
 mod chain;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-mod event;
 #[cfg_attr(not(feature = "conformance"), expect(unreachable_pub, reason = "exported with the feature alone"))]
 mod faults;
-mod finding;
 mod hash;
-mod head;
 mod health;
-mod journal;
-mod lease;
 mod memory;
 mod record;
 mod rules;
 mod sqlite;
 
-pub use event::{Event, LEASE_TAKEN, MAX_BODY, MAX_NAME, Unfit};
 #[cfg(feature = "conformance")]
 pub use faults::{Fault, Faults};
-pub use finding::{Damage, Finding, Verified};
-pub use hash::{Hash, NotAHash};
-pub use head::{Head, Heads};
-pub use journal::{Appended, Journal, JournalError};
-pub use lease::{Epoch, Lease};
 pub use memory::MemoryStore;
-pub use record::Record;
+pub use record::computed_hash;
+/// The trait and the types that it speaks of, which are the driver's.
+pub use sommelier_runner::journal::{
+    Appended, Damage, Epoch, Event, Finding, Hash, Head, Heads, Journal, JournalError, LEASE_TAKEN, Lease,
+    MAX_BODY, MAX_NAME, NotAHash, Record, Unfit, Verified,
+};
 pub use sqlite::{OpenError, Options, SqliteStore};

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use sommelier_runner::journal::{
+    Appended, Epoch, Event, Head, Heads, Journal, JournalError, Lease, Record, Verified,
+};
+
 use crate::chain::Chain;
-use crate::event::Event;
 use crate::faults::Faults;
-use crate::finding::Verified;
-use crate::head::{Head, Heads};
 use crate::health::{Health, locked};
-use crate::journal::{Appended, Journal, JournalError};
-use crate::lease::{Epoch, Lease};
-use crate::record::{Record, Row};
+use crate::record::Row;
 use crate::rules::{Outcome, Request, Tail};
 
 /// A journal that lives as long as a handle on it.
@@ -68,11 +67,15 @@ impl MemoryStore {
             kept.rows.iter_mut().filter(|row| row.record.seq == seq).for_each(change);
         };
         match tamper {
-            Tamper::Body { seq, body } => row(kept, seq, &|row| row.record.event.rewrite(body.to_owned())),
-            Tamper::Kind { seq, kind } => row(kept, seq, &|row| row.record.event.edit(kind)),
+            Tamper::Body { seq, body } => row(kept, seq, &|row| rewrite(&mut row.record.event, body)),
+            Tamper::Kind { seq, kind } => row(kept, seq, &|row| {
+                let event = &mut row.record.event;
+                *event =
+                    Event::unchecked(kind.to_owned(), event.version(), event.at(), event.body().to_owned());
+            }),
             Tamper::Rehashed { seq, body } => row(kept, seq, &|row| {
-                row.record.event.rewrite(body.to_owned());
-                row.record.hash = row.record.computed_hash();
+                rewrite(&mut row.record.event, body);
+                row.record.hash = crate::record::computed_hash(&row.record);
             }),
             Tamper::Delete { seq } => kept.rows.retain(|row| row.record.seq != seq),
             Tamper::Cut { seq } => {
@@ -80,7 +83,7 @@ impl MemoryStore {
                 kept.tail.head = kept.rows.last().map_or(Head::START, |row| row.record.head());
             }
             Tamper::Forget => drop(shelf.remove(conversation)),
-            Tamper::Batch { seq } => row(kept, seq, &|row| row.batch = crate::hash::Hash::ZERO),
+            Tamper::Batch { seq } => row(kept, seq, &|row| row.batch = crate::Hash::ZERO),
             Tamper::Head { head } => kept.tail.head = head,
             Tamper::Epoch { epoch } => {
                 if let Some(holder) = &mut kept.tail.holder {
@@ -205,4 +208,9 @@ impl Journal for MemoryStore {
 fn find(rows: &[Row], seq: u64) -> Option<&Row> {
     let at = rows.binary_search_by_key(&seq, |row| row.record.seq).ok()?;
     rows.get(at)
+}
+
+#[cfg(feature = "conformance")]
+fn rewrite(event: &mut Event, body: &str) {
+    *event = Event::unchecked(event.kind().to_owned(), event.version(), event.at(), body.to_owned());
 }

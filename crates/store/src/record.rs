@@ -1,55 +1,30 @@
-//! An event in its place.
+//! A record's hash, and the record as a store keeps it.
 
-use crate::event::Event;
-use crate::hash::{Fields, Hash};
-use crate::head::Head;
-use crate::lease::Epoch;
+use sommelier_runner::journal::{Epoch, Event, Hash, Head, Record};
 
-/// An event with its place in a conversation's journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// The conversation.
-    pub conversation: String,
-    /// The number in it: 1, 2, 3, without a gap.
-    pub seq: u64,
-    /// In which epoch it was written. The event that takes a lease has the epoch that it begins.
-    pub epoch: Epoch,
-    /// What happened.
-    pub event: Event,
-    /// The hash of the record before, [`Hash::ZERO`] for the first.
-    pub prev_hash: Hash,
-    /// The hash over all of the above.
-    pub hash: Hash,
+use crate::hash::Fields;
+
+/// The hash that a record has by its content. In a sound journal it equals the record's [`hash`](Record::hash).
+///
+/// It is SHA-256 over these fields, each behind its length as eight bytes, numbers as eight bytes themselves,
+/// the highest first: `sommelier-store record 1`, conversation, seq, epoch, kind, version, time, body, the
+/// hash before.
+pub fn computed_hash(record: &Record) -> Hash {
+    let mut fields = Fields::of("sommelier-store record 1");
+    fields.text(&record.conversation);
+    fields.number(record.seq);
+    fields.number(record.epoch.get());
+    event(&mut fields, &record.event);
+    fields.hash(&record.prev_hash);
+    fields.finish()
 }
 
-impl Record {
-    /// An event behind a head.
-    pub(crate) fn after(prev: Head, conversation: &str, epoch: Epoch, event: Event) -> Self {
-        let conversation = conversation.to_owned();
-        let seq = prev.seq.saturating_add(1);
-        let record = Self { conversation, seq, epoch, event, prev_hash: prev.hash, hash: Hash::ZERO };
-        Self { hash: record.computed_hash(), ..record }
-    }
-
-    /// The hash that the record has by its content. In a sound journal it equals [`hash`](Self::hash).
-    ///
-    /// It is SHA-256 over these fields, each behind its length as eight bytes, numbers as eight bytes
-    /// themselves, the highest first: `sommelier-store record 1`, conversation, seq, epoch, kind, version,
-    /// time, body, the hash before.
-    pub fn computed_hash(&self) -> Hash {
-        let mut fields = Fields::of("sommelier-store record 1");
-        fields.text(&self.conversation);
-        fields.number(self.seq);
-        fields.number(self.epoch.get());
-        event(&mut fields, &self.event);
-        fields.hash(&self.prev_hash);
-        fields.finish()
-    }
-
-    /// The head of the conversation when this was its last record.
-    pub const fn head(&self) -> Head {
-        Head { seq: self.seq, hash: self.hash }
-    }
+/// An event behind a head.
+pub(crate) fn chained(prev: Head, conversation: &str, epoch: Epoch, event: Event) -> Record {
+    let conversation = conversation.to_owned();
+    let seq = prev.seq.saturating_add(1);
+    let record = Record { conversation, seq, epoch, event, prev_hash: prev.hash, hash: Hash::ZERO };
+    Record { hash: computed_hash(&record), ..record }
 }
 
 /// A record as a store keeps it, with the batch that it came in.

@@ -1,12 +1,10 @@
 //! What may be written: decided here for every store, from what the store knows of a conversation.
 
-use crate::event::{Event, Unfit, check_name, check_number};
-use crate::finding::{Damage, Finding};
-use crate::hash::Hash;
-use crate::head::Head;
-use crate::journal::{Appended, JournalError};
-use crate::lease::{Epoch, Lease};
-use crate::record::{BatchId, Record, Row};
+use sommelier_runner::journal::{
+    Appended, Damage, Epoch, Event, Finding, Hash, Head, JournalError, Lease, MAX_NUMBER, Unfit,
+};
+
+use crate::record::{BatchId, Row, chained};
 
 /// What somebody wants of a conversation.
 #[derive(Debug)]
@@ -62,27 +60,27 @@ impl Request {
         epoch: Epoch,
         events: &[Event],
     ) -> Result<Self, Unfit> {
-        check_name(conversation)?;
+        Unfit::check_name(conversation)?;
         if events.is_empty() {
             return Err(Unfit::Empty);
         }
-        check_number(expected.saturating_add(events.len() as u64))?;
+        Unfit::check_number(expected.saturating_add(events.len() as u64))?;
         let batch = BatchId::of(conversation, expected, events);
         let wish = Wish::Append { expected, epoch, events: events.to_vec(), batch };
         Ok(Self { conversation: conversation.to_owned(), wish })
     }
 
     pub(crate) fn take(conversation: &str, owner: &str, now: u64, term: u64) -> Result<Self, Unfit> {
-        check_name(conversation)?;
-        check_name(owner)?;
-        check_number(now.saturating_add(term))?;
+        Unfit::check_name(conversation)?;
+        Unfit::check_name(owner)?;
+        Unfit::check_number(now.saturating_add(term))?;
         let wish = Wish::Take { owner: owner.to_owned(), now, term };
         Ok(Self { conversation: conversation.to_owned(), wish })
     }
 
     pub(crate) fn renew(conversation: &str, epoch: Epoch, now: u64, term: u64) -> Result<Self, Unfit> {
-        check_name(conversation)?;
-        check_number(now.saturating_add(term))?;
+        Unfit::check_name(conversation)?;
+        Unfit::check_number(now.saturating_add(term))?;
         Ok(Self { conversation: conversation.to_owned(), wish: Wish::Renew { epoch, now, term } })
     }
 }
@@ -172,10 +170,10 @@ impl Tail {
     fn append(&self, conversation: &str, events: &[Event], batch: Hash) -> Ruling {
         let latest = events.iter().map(Event::at).max().unwrap_or_default();
         let holder = self.holder.clone().map(|holder| Holder {
-            until: holder.until.max(latest.saturating_add(holder.term).min(crate::event::MAX_NUMBER)),
+            until: holder.until.max(latest.saturating_add(holder.term).min(MAX_NUMBER)),
             ..holder
         });
-        let (rows, head) = self.chained(conversation, self.epoch(), events, batch);
+        let (rows, head) = self.rows(conversation, self.epoch(), events, batch);
         Ruling { rows, tail: Some(Self { head, holder }), outcome: Outcome::Appended(Appended::Head(head)) }
     }
 
@@ -188,19 +186,19 @@ impl Tail {
         let epoch = self.epoch().next();
         let events = [Event::lease_taken(owner, now, term)];
         let batch = BatchId::of(conversation, self.head.seq, &events);
-        let (rows, head) = self.chained(conversation, epoch, &events, batch);
+        let (rows, head) = self.rows(conversation, epoch, &events, batch);
         let until = now.saturating_add(term);
         let holder = Holder { owner: owner.to_owned(), epoch, term, until };
         let lease = Lease { owner: owner.to_owned(), epoch, term, until, head };
         Ok(Ruling { rows, tail: Some(Self { head, holder: Some(holder) }), outcome: Outcome::Taken(lease) })
     }
 
-    fn chained(&self, conversation: &str, epoch: Epoch, events: &[Event], batch: Hash) -> (Vec<Row>, Head) {
+    fn rows(&self, conversation: &str, epoch: Epoch, events: &[Event], batch: Hash) -> (Vec<Row>, Head) {
         let mut head = self.head;
         let rows = events
             .iter()
             .map(|event| {
-                let record = Record::after(head, conversation, epoch, event.clone());
+                let record = chained(head, conversation, epoch, event.clone());
                 head = record.head();
                 Row { record, batch }
             })

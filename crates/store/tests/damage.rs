@@ -8,7 +8,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use harness::{Folder, event, fill};
-use sommelier_store::{Damage, Epoch, Finding, Heads, Journal, JournalError, Record, SqliteStore};
+use sommelier_store::{
+    Damage, Epoch, Finding, Heads, Journal, JournalError, Record, SqliteStore, computed_hash,
+};
 
 /// A journal of two conversations, the heads that were exported and the records, with the log beside the file
 /// as a crash leaves it.
@@ -201,7 +203,7 @@ fn an_epoch_that_nobody_took_is_found() {
     fill(&store, "a", 3);
     let mut forged = store.load("a", 3).unwrap().remove(0);
     forged.epoch = Epoch::new(2);
-    let hash = forged.computed_hash();
+    let hash = computed_hash(&forged);
     folder.raw().execute("UPDATE events SET epoch = 2, hash = ?1 WHERE seq = 3", [hash.as_bytes()]).unwrap();
     folder.raw().execute("UPDATE conversations SET hash = ?1", [hash.as_bytes()]).unwrap();
     let damage = Damage::Epoch { expected: Epoch::NONE, found: Epoch::new(2) };

@@ -14,14 +14,12 @@ use std::sync::Arc;
 pub use open::OpenError;
 pub use options::Options;
 
+use sommelier_runner::journal::{
+    Appended, Damage, Epoch, Event, Finding, Head, Heads, Journal, JournalError, Lease, Record, Verified,
+};
+
 use crate::chain::Chain;
-use crate::event::Event;
-use crate::finding::{Damage, Finding, Verified};
-use crate::head::{Head, Heads};
 use crate::health::Health;
-use crate::journal::{Appended, Journal, JournalError};
-use crate::lease::{Epoch, Lease};
-use crate::record::Record;
 use crate::rules::{Request, Tail};
 use readers::Readers;
 use writer::Writer;

@@ -9,7 +9,7 @@ use super::open;
 use super::options::Options;
 use super::rows::told;
 use crate::health::locked;
-use crate::journal::JournalError;
+use sommelier_runner::journal::JournalError;
 
 /// How many connections are kept for later.
 const KEPT: usize = 8;

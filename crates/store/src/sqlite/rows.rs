@@ -2,13 +2,9 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row as SqlRow, named_params};
 
-use crate::event::Event;
-use crate::finding::{Damage, Finding};
-use crate::hash::Hash;
-use crate::head::{Head, Heads};
-use crate::journal::JournalError;
-use crate::lease::Epoch;
-use crate::record::{Record, Row};
+use sommelier_runner::journal::{Damage, Epoch, Event, Finding, Hash, Head, Heads, JournalError, Record};
+
+use crate::record::Row;
 use crate::rules::{Holder, Tail};
 
 /// A conversation's number in the tables.
@@ -185,7 +181,7 @@ pub(super) fn put(connection: &Connection, id: i64, row: &Row) -> Result<(), Jou
 }
 
 fn read(row: &SqlRow<'_>, conversation: &str) -> rusqlite::Result<Row> {
-    let event = Event::read(row.get("kind")?, row.get("version")?, number(row, "at")?, row.get("body")?);
+    let event = Event::unchecked(row.get("kind")?, row.get("version")?, number(row, "at")?, row.get("body")?);
     let record = Record {
         conversation: conversation.to_owned(),
         seq: number(row, "seq")?,
@@ -198,7 +194,7 @@ fn read(row: &SqlRow<'_>, conversation: &str) -> rusqlite::Result<Row> {
 }
 
 fn hash(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Hash> {
-    row.get::<_, [u8; 32]>(column).map(Hash::of_bytes)
+    row.get::<_, [u8; 32]>(column).map(Hash::from_bytes)
 }
 
 /// A number that was written as a signed one. A negative one stands in no sound row; it becomes one that fits

@@ -13,8 +13,8 @@ use super::options::Options;
 use super::rows::{self, told};
 use crate::faults::Faults;
 use crate::health::Health;
-use crate::journal::JournalError;
 use crate::rules::{Outcome, Request, Ruling};
+use sommelier_runner::journal::JournalError;
 
 /// How many requests share a transaction at most, so that nobody waits long for the others.
 const LARGEST_GROUP: usize = 256;

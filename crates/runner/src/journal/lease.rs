@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::head::Head;
+use super::head::Head;
 
 /// Which lease of a conversation this is, counted from 1. It only grows, so a writer of an older epoch is
 /// known.
@@ -26,7 +26,9 @@ impl Epoch {
         self.0
     }
 
-    pub(crate) const fn next(self) -> Self {
+    /// For stores: the epoch of who takes the lease next.
+    #[must_use]
+    pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 }

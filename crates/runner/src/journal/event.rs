@@ -15,8 +15,8 @@ pub const MAX_NAME: usize = 256;
 
 const MAX_KIND: usize = 64;
 
-/// Numbers that every store can hold, SQLite's signed 64 bits among them.
-pub(crate) const MAX_NUMBER: u64 = i64::MAX as u64;
+/// The largest number that every store can hold: in a time, a term or a place, 2^63 - 1.
+pub const MAX_NUMBER: u64 = i64::MAX as u64;
 
 /// Something that happened, as a kind with its version, a time and a body of JSON.
 ///
@@ -24,13 +24,13 @@ pub(crate) const MAX_NUMBER: u64 = i64::MAX as u64;
 /// must be gone from it before it comes here.
 ///
 /// ```
-/// use sommelier_store::Event;
+/// use sommelier_runner::journal::Event;
 ///
 /// let event = Event::new("turn_received", 1, 1_750_000_000_000, r#"{"text": "Is Focus free?"}"#)?;
 /// assert_eq!(event.body(), r#"{"text": "Is Focus free?"}"#);
 /// assert!(Event::new("turn_received", 1, 0, "not JSON").is_err());
 /// assert!(Event::new("Turn received", 1, 0, "{}").is_err());
-/// # Ok::<(), sommelier_store::Unfit>(())
+/// # Ok::<(), sommelier_runner::journal::Unfit>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -71,14 +71,14 @@ impl Event {
         Ok(event)
     }
 
-    /// The event by which an owner takes a lease.
-    pub(crate) fn lease_taken(owner: &str, at: u64, term: u64) -> Self {
+    /// For stores: the event by which an owner takes a lease, for a `term` in milliseconds.
+    pub fn lease_taken(owner: &str, at: u64, term: u64) -> Self {
         let body = serde_json::json!({ "owner": owner, "term": term }).to_string();
         Self { kind: LEASE_TAKEN.to_owned(), version: 1, at, body }
     }
 
-    /// As it was read back, whatever it is: what is wrong with it shows in its hash.
-    pub(crate) const fn read(kind: String, version: u32, at: u64, body: String) -> Self {
+    /// For stores: an event as it was read back, unchecked. What is wrong with it shows in its hash.
+    pub const fn unchecked(kind: String, version: u32, at: u64, body: String) -> Self {
         Self { kind, version, at, body }
     }
 
@@ -100,16 +100,6 @@ impl Event {
     /// The body, as it came.
     pub fn body(&self) -> &str {
         &self.body
-    }
-
-    #[cfg(feature = "conformance")]
-    pub(crate) fn edit(&mut self, kind: &str) {
-        kind.clone_into(&mut self.kind);
-    }
-
-    #[cfg(feature = "conformance")]
-    pub(crate) fn rewrite(&mut self, body: String) {
-        self.body = body;
     }
 }
 
@@ -143,14 +133,26 @@ pub enum Unfit {
     Empty,
 }
 
-pub(crate) fn check_name(name: &str) -> Result<(), Unfit> {
-    if (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0') {
-        return Ok(());
+impl Unfit {
+    /// For stores: refuses a name of a conversation or an owner that is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Unfit::Name`].
+    pub fn check_name(name: &str) -> Result<(), Self> {
+        if (1..=MAX_NAME).contains(&name.len()) && !name.contains('\0') {
+            return Ok(());
+        }
+        // Enough to know it by; a name of megabytes is not carried on in an error.
+        Err(Self::Name(name.chars().take(64).collect()))
     }
-    // Enough to know it by; a name of megabytes is not carried on in an error.
-    Err(Unfit::Name(name.chars().take(64).collect()))
-}
 
-pub(crate) fn check_number(number: u64) -> Result<(), Unfit> {
-    if number > MAX_NUMBER { Err(Unfit::Number(number)) } else { Ok(()) }
+    /// For stores: refuses a number beyond [`MAX_NUMBER`].
+    ///
+    /// # Errors
+    ///
+    /// [`Unfit::Number`].
+    pub const fn check_number(number: u64) -> Result<(), Self> {
+        if number > MAX_NUMBER { Err(Self::Number(number)) } else { Ok(()) }
+    }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::head::Head;
-use crate::lease::Epoch;
+use super::head::Head;
+use super::lease::Epoch;
 
 /// The first thing that is wrong with a conversation. Nothing from `seq` on is to be relied on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,12 +84,15 @@ pub enum Damage {
 /// What a look at all records found.
 ///
 /// ```
-/// use sommelier_store::{Heads, Journal, MemoryStore};
+/// use sommelier_runner::journal::{Damage, Finding, Verified};
 ///
-/// let verified = MemoryStore::new().verify(None, &Heads::new())?;
+/// let mut verified = Verified::default();
+/// verified.add(4, None);
 /// assert!(verified.is_sound());
-/// assert_eq!(verified.to_string(), "0 conversations, 0 records: sound");
-/// # Ok::<(), sommelier_store::JournalError>(())
+/// assert_eq!(verified.to_string(), "1 conversations, 4 records: sound");
+///
+/// verified.add(2, Some(Finding { conversation: "guest-7".to_owned(), seq: 3, damage: Damage::Missing }));
+/// assert!(verified.to_string().ends_with("conversation \"guest-7\", record 3: it is missing"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
@@ -107,7 +110,8 @@ impl Verified {
         self.findings.is_empty()
     }
 
-    pub(crate) fn add(&mut self, records: u64, found: Option<Finding>) {
+    /// For stores: one more conversation was looked at, with so many records that are sound.
+    pub fn add(&mut self, records: u64, found: Option<Finding>) {
         self.conversations += 1;
         self.records += records;
         self.findings.extend(found);

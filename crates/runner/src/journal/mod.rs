@@ -1,12 +1,28 @@
-//! The trait that every store of events implements.
+//! What a driver needs to know of a journal: the trait that every store of events implements, and the plain types
+//! that it speaks of.
+//!
+//! **What this module knows:** conversations, each a list of events with numbers from 1, a time and a body of JSON; who
+//! may append to one; and what can be wrong with what was kept.
+//!
+//! **What it does not know:** where events are kept. It opens no file and computes no hash. `sommelier-store` has two
+//! stores, in a file of SQLite and in memory, and its docs say what every store promises; its feature `conformance` holds
+//! a store of one's own to it. What a store alone has a use for says so in its docs.
+
+mod event;
+mod finding;
+mod hash;
+mod head;
+mod lease;
+mod record;
 
 use thiserror::Error;
 
-use crate::event::{Event, Unfit};
-use crate::finding::{Finding, Verified};
-use crate::head::{Head, Heads};
-use crate::lease::{Epoch, Lease};
-use crate::record::Record;
+pub use event::{Event, LEASE_TAKEN, MAX_BODY, MAX_NAME, MAX_NUMBER, Unfit};
+pub use finding::{Damage, Finding, Verified};
+pub use hash::{Hash, NotAHash};
+pub use head::{Head, Heads};
+pub use lease::{Epoch, Lease};
+pub use record::Record;
 
 /// A journal of events, in conversations that know nothing of each other.
 ///

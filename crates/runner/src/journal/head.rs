@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::hash::Hash;
+use super::hash::Hash;
 
 /// The last record of a conversation: its number and its hash. It stands for everything before it.
 ///
@@ -25,5 +25,5 @@ impl Head {
 }
 
 /// The heads of conversations by name: what is exported, kept elsewhere and given to
-/// [`verify`](crate::Journal::verify).
+/// [`verify`](super::Journal::verify).
 pub type Heads = BTreeMap<String, Head>;
