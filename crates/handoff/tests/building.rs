@@ -11,8 +11,9 @@ use sommelier_handoff::{
     RelayBuilder, Route, Section, StartError, Transformed, Verdict, law,
 };
 use sommelier_protocol::{BlankText, RawJson, ToolDefinition};
-use sommelier_runtime::tool::CallContext;
+use sommelier_runtime::tool::{CallContext, Found};
 use sommelier_runtime::{AgentName, DefinitionError, Tool};
+use std::collections::BTreeSet;
 
 #[track_caller]
 fn check(builder: RelayBuilder, expected: &[BuildError]) {
@@ -491,4 +492,32 @@ fn a_budget_of_nothing_is_told_with_its_measure() {
 fn delegates_that_no_reply_may_ask_are_told() {
     check(asking(|ask| ask).max_branches(0), &[BuildError::NoBranches]);
     assert!(team("a -> b").max_branches(0).build().is_ok());
+}
+
+/// What a tool declares of itself decides what becomes of a run after a crash, so a run that was saved under one declaration
+/// is not driven under another. What cannot be is told with the rest.
+#[test]
+fn what_a_tool_declares_is_part_of_the_definition() {
+    let print = |declares: fn(Tool) -> Tool| {
+        let [look, ..] = harness::tools();
+        let agent = Agent::new("a", "").tools([declares(look)]);
+        Relay::builder().agent(agent).entry("a").build().map(|relay| relay.fingerprint())
+    };
+    let prints = [
+        print(|tool| tool),
+        print(|tool| tool.read_only()),
+        print(|tool| tool.transactional()),
+        print(|tool| tool.keyed(1)),
+        print(|tool| tool.keyed(2)),
+        print(|tool| tool.queried(1, |_| Found::Unknown)),
+        print(|tool| tool.undoes("look", "word")),
+        print(|tool| tool.business_key(["word"])),
+        print(|tool| tool.secret(["word"])),
+        print(|tool| tool.secret_result(["word"])),
+        print(|tool| tool.secret_result(["a"])),
+    ];
+    let distinct: BTreeSet<u64> = prints.iter().map(|print| *print.as_ref().unwrap()).collect();
+    assert_eq!(distinct.len(), prints.len());
+    let error = print(|tool| tool.undoes("book", "word")).unwrap_err();
+    assert_eq!(error.to_string(), r#"a's tool look undoes "book", which the agent does not have"#);
 }

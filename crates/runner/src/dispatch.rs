@@ -2,7 +2,7 @@
 
 use sommelier_handoff::Millis;
 use sommelier_protocol::ToolUse;
-use sommelier_runtime::tool::{denied, dispatch_within, idempotency_key, in_parallel};
+use sommelier_runtime::tool::{Within, denied, dispatch_within, idempotency_key, in_parallel};
 use sommelier_runtime::{Definition, ToolOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::{Span, dispatcher};
@@ -65,7 +65,9 @@ pub(crate) fn run_all(
             let span = spans::tool(parent, agent.name(), call);
             spans::record_approval(&span, pass.approval());
             let output = span.in_scope(|| match pass {
-                Pass::Runs | Pass::Approved(_) => dispatch_within(agent, *place, call, scope, time_left),
+                Pass::Runs | Pass::Approved(_) => {
+                    dispatch_within(agent, *place, call, scope, Within { time_left, ..Within::default() })
+                }
                 Pass::Asks => denied(call.name(), "a person would have to be asked, and nobody can be here"),
                 Pass::Denied(output) | Pass::Answered(output) => output.clone(),
             });

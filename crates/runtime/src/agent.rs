@@ -4,6 +4,7 @@ use sommelier_protocol::{IllegalName, System, ToolDefinition, ToolName};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use crate::tool::ToolFault;
 use crate::{AgentName, Limits, Tool, ToolTable};
 
 /// An agent as its author writes it down. [`build`](Self::build) checks it.
@@ -109,7 +110,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`DefinitionError`] for the first of: an illegal agent name, an illegal tool name, two tools of one
-    /// name, a reserved name that is also a tool's.
+    /// name, a reserved name that is also a tool's, a tool that declares of itself what cannot be.
     pub fn build(self) -> Result<Definition, DefinitionError> {
         let name = AgentName::new(self.name)?;
         let mut definitions = Vec::with_capacity(self.tools.len() + self.reserved.len());
@@ -127,6 +128,12 @@ impl Agent {
         names.sort_unstable();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(DefinitionError::DuplicateTool { agent: name, tool: twice[0].clone() });
+        }
+        for tool in &self.tools {
+            if let (Ok(definition), Some(fault)) = (tool.definition(), tool.fault(&self.tools)) {
+                let tool = definition.name.clone();
+                return Err(DefinitionError::Tool { agent: name, tool, fault });
+            }
         }
         reserved.extend(self.unoffered.iter().map(|definition| definition.name.clone()));
         Ok(Definition {
@@ -230,5 +237,15 @@ pub enum DefinitionError {
         agent: AgentName,
         /// The name used twice.
         tool: ToolName,
+    },
+    /// A tool declares of itself what cannot be.
+    #[error("{agent}'s tool {tool} {fault}")]
+    Tool {
+        /// The agent.
+        agent: AgentName,
+        /// The tool.
+        tool: ToolName,
+        /// What cannot be.
+        fault: ToolFault,
     },
 }

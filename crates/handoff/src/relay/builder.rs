@@ -482,8 +482,9 @@ fn fingerprint(
             let limits = format!("{:?}", agent.limits());
             let table = agent.table();
             let gated: Vec<_> = table.names().filter(|tool| table.needs_approval(tool.as_str())).collect();
+            let declared: Vec<_> = table.declarations().collect();
             let asked = (agent.system(), agent.model(), agent.max_tokens(), agent.definitions());
-            (agent.name(), asked, agent.unoffered(), gated, limits)
+            (agent.name(), asked, agent.unoffered(), (gated, declared), limits)
         })
         .collect();
     let all = (

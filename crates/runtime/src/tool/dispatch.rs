@@ -1,11 +1,12 @@
 //! Running the calls of one reply.
 
 use sommelier_protocol::ToolUse;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::{CallContext, ToolOutput};
+use super::{CallContext, Found, ToolOutput};
 use crate::{Definition, derived_id};
 
 /// Runs `calls` one after the other and gives their outputs in the order of the calls.
@@ -50,21 +51,63 @@ pub fn dispatch_parallel<'a>(
 
 /// Runs the call at `place` of its reply.
 pub fn dispatch_one(agent: &Definition, place: usize, call: &ToolUse, scope: &str) -> ToolOutput {
-    dispatch_within(agent, place, call, scope, None)
+    dispatch_within(agent, place, call, scope, Within::default())
 }
 
-/// Runs the call at `place` of its reply, and tells its tool how many milliseconds it may take, when that is limited.
+/// What a driver knows of the circumstances in which a call is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Within<'a> {
+    /// How many milliseconds it may take, when that is limited.
+    pub time_left: Option<u64>,
+    /// The transaction by which its result will be kept, when there is one.
+    pub transaction: Option<&'a dyn Any>,
+    /// The number of the lease under which the run is driven, when there is one.
+    pub epoch: Option<u64>,
+}
+
+/// Runs the call at `place` of its reply, and tells its tool of the circumstances.
 pub fn dispatch_within(
     agent: &Definition,
     place: usize,
     call: &ToolUse,
     scope: &str,
-    time_left: Option<u64>,
+    within: Within<'_>,
 ) -> ToolOutput {
-    let idempotency_key = idempotency_key(scope, place);
-    let (agent_name, call_id) = (agent.name(), call.id());
-    let context = CallContext { agent: agent_name, call_id, idempotency_key: &idempotency_key, time_left };
-    agent.table().run(call, &context).at_most(agent.limits().result_bytes)
+    let key = idempotency_key(scope, place);
+    agent.table().run(call, &context(agent, call, &key, within)).at_most(agent.limits().result_bytes)
+}
+
+/// Asks what became of the call at `place` of its reply, by the key under which [`dispatch_within`] makes it. `None` where
+/// its tool has [nobody to ask](crate::Tool::queried).
+pub fn query_within(
+    agent: &Definition,
+    place: usize,
+    call: &ToolUse,
+    scope: &str,
+    within: Within<'_>,
+) -> Option<Found> {
+    let key = idempotency_key(scope, place);
+    Some(match agent.table().query(call.name(), &context(agent, call, &key, within))? {
+        Found::Done(output) => Found::Done(output.at_most(agent.limits().result_bytes)),
+        found => found,
+    })
+}
+
+fn context<'a>(
+    agent: &'a Definition,
+    call: &'a ToolUse,
+    key: &'a str,
+    within: Within<'a>,
+) -> CallContext<'a> {
+    let Within { time_left, transaction, epoch } = within;
+    CallContext {
+        agent: agent.name(),
+        call_id: call.id(),
+        idempotency_key: key,
+        time_left,
+        transaction,
+        epoch,
+    }
 }
 
 /// The key under which the effect of the call at `place` of its reply happens once, however often it is made.

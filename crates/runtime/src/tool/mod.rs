@@ -1,21 +1,30 @@
 //! Tools: typed functions, the table of an agent's own, and their dispatch.
 
 mod args;
+mod canonical;
+mod declaration;
 mod dispatch;
+mod effect;
+mod members;
 mod output;
 
 #[doc(hidden)]
 pub use args::support as tool_args_support;
 pub use args::{ArgType, ToolArgs};
+pub use declaration::{Declaration, Mark, ToolFault, Undoes};
 pub use dispatch::{
-    MOST_AT_ONCE, at_once, dispatch, dispatch_one, dispatch_parallel, dispatch_within, idempotency_key,
-    in_parallel,
+    MOST_AT_ONCE, Within, at_once, dispatch, dispatch_one, dispatch_parallel, dispatch_within,
+    idempotency_key, in_parallel, query_within,
 };
+pub use effect::{Effect, Found};
+pub use members::Members;
 pub use output::{Failure, ToolFailure, ToolOutput, denied, is_in_doubt, shortened};
 pub(crate) use output::{arguments_too_large, in_doubt, not_run, too_many_calls, unknown_tool};
 
 use serde::Serialize;
 use sommelier_protocol::{IllegalName, RawJson, ToolDefinition, ToolName, ToolUse};
+use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -35,18 +44,36 @@ pub struct CallContext<'a> {
     /// How many milliseconds the call may take from now on, when that is limited. Nobody stops a tool that does not
     /// look.
     pub time_left: Option<u64>,
+    /// The transaction by which the result will be kept, when there is one: what a [transactional](Tool::transactional) tool
+    /// writes through, so that both are there or neither. Of what type it is, the journal's database says.
+    pub transaction: Option<&'a dyn Any>,
+    /// The number of the lease under which the run is driven, when there is one. It only grows: another side that has seen
+    /// a larger one can refuse the call, since somebody else drives the run by now.
+    pub epoch: Option<u64>,
 }
 
-type Run = dyn Fn(&RawJson, &CallContext<'_>) -> ToolOutput + Send + Sync;
-type Check = fn(&RawJson) -> Result<(), ToolOutput>;
+/// `Err` is what is wrong with arguments that do not fit.
+type Run = dyn Fn(&RawJson, &CallContext<'_>) -> Result<ToolOutput, String> + Send + Sync;
+type Check = fn(&RawJson) -> Result<(), String>;
 
 /// A typed function that a model may call.
+///
+/// What else is to be known of it its author declares: what its effect is like
+/// ([`read_only`](Self::read_only), [`transactional`](Self::transactional), [`keyed`](Self::keyed),
+/// [`queried`](Self::queried)), which calls are for the same effect ([`business_key`](Self::business_key),
+/// [`undoes`](Self::undoes)), and what must not be kept of its calls ([`secret`](Self::secret),
+/// [`secret_result`](Self::secret_result)).
 #[derive(Clone)]
 pub struct Tool {
+    /// As a model is told of it.
     definition: Result<ToolDefinition, IllegalName>,
     needs_approval: bool,
+    /// All arguments, also those that no model is told of.
+    schema: fn() -> RawJson,
     check: Check,
     run: Arc<Run>,
+    /// `None` for a tool that declares nothing.
+    declares: Option<Box<Declaration>>,
 }
 
 impl Tool {
@@ -64,15 +91,16 @@ impl Tool {
         R: Serialize,
         E: ToolFailure,
     {
-        let run = move |input: &RawJson, context: &CallContext<'_>| match arguments::<A>(input) {
-            Ok(arguments) => output::from_result(function(arguments, context)),
-            Err(output) => output,
+        let run = move |input: &RawJson, context: &CallContext<'_>| {
+            Ok(output::from_result(function(arguments::<A>(input)?, context)))
         };
         Self {
             definition: ToolName::new(name).map(|name| ToolDefinition::new(name, description, A::schema())),
             needs_approval: false,
+            schema: A::schema,
             check: |input| arguments::<A>(input).map(drop),
             run: Arc::new(run),
+            declares: None,
         }
     }
 
@@ -82,9 +110,187 @@ impl Tool {
         self
     }
 
+    /// Declares that the tool only looks: [`Effect::ReadOnly`].
+    pub fn read_only(self) -> Self {
+        self.declare(|of| of.effect = Effect::ReadOnly)
+    }
+
+    /// Declares that the tool writes through the transaction by which its result is kept: [`Effect::Transactional`]. It
+    /// finds it in [`CallContext::transaction`]; where there is none, it writes for itself.
+    pub fn transactional(self) -> Self {
+        self.declare(|of| of.effect = Effect::Transactional)
+    }
+
+    /// Declares that the other side does one idempotency key once, and remembers keys for `retention` milliseconds:
+    /// [`Effect::Keyed`].
+    pub fn keyed(self, retention: u64) -> Self {
+        self.declare(|of| of.effect = Effect::Keyed { retention })
+    }
+
+    /// Declares that the other side can be asked what became of a call: [`Effect::Queried`]. `query` asks by the context's
+    /// idempotency key. What was not done after `settle` milliseconds will not be done any more.
+    ///
+    /// ```
+    /// use sommelier_protocol::ToolUse;
+    /// use sommelier_runtime::tool::{CallContext, Failure, Found, Within, query_within};
+    /// use sommelier_runtime::{Agent, Tool, tool_args};
+    /// use std::collections::BTreeMap;
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// tool_args! {
+    ///     /// What is ordered.
+    ///     pub struct Order {
+    ///         /// The article.
+    ///         pub article: String,
+    ///     }
+    /// }
+    ///
+    /// let shop = Arc::new(Mutex::new(BTreeMap::new()));
+    /// let (ordering, asking) = (shop.clone(), shop.clone());
+    /// let order = Tool::new("order", "Orders an article.", move |order: Order, context: &CallContext<'_>| {
+    ///     ordering.lock().unwrap().insert(context.idempotency_key.to_owned(), order.article);
+    ///     Ok::<_, Failure>("ordered")
+    /// })
+    /// .queried(5_000, move |context| match asking.lock().unwrap().contains_key(context.idempotency_key) {
+    ///     true => Found::done(&"ordered"),
+    ///     false => Found::Absent,
+    /// });
+    /// let agent = Agent::new("buyer", "").tools([order]).build()?;
+    /// let call = ToolUse::scripted("tu_1", "order", r#"{"article":"chalk"}"#);
+    /// let ask = || query_within(&agent, 0, &call, "demo/1", Within::default());
+    /// assert_eq!(ask(), Some(Found::Absent));
+    /// sommelier_runtime::tool::dispatch_one(&agent, 0, &call, "demo/1");
+    /// assert_eq!(ask(), Some(Found::done(&"ordered")));
+    /// # Ok::<(), sommelier_runtime::DefinitionError>(())
+    /// ```
+    pub fn queried(
+        self,
+        settle: u64,
+        query: impl Fn(&CallContext<'_>) -> Found + Send + Sync + 'static,
+    ) -> Self {
+        self.declare(|of| {
+            of.effect = Effect::Queried { settle };
+            of.query = Some(Arc::new(query));
+        })
+    }
+
+    /// Names the members of the arguments that say which effect a call is for, such as the room, the day and the hour of a
+    /// booking: two calls that have them alike are for the same one, whichever keys and ids they carry. It should be what was
+    /// fixed before a model ran, and nothing that a model words.
+    ///
+    /// A member that the arguments do not have is told when the agent is built.
+    pub fn business_key(self, members: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.declare(|of| of.business_key = owned(members))
+    }
+
+    /// Declares that the tool undoes the effect of another one of its agent: of that call of `tool` in whose result stands,
+    /// at `member`, what this tool's call has there in its arguments.
+    ///
+    /// A tool that the agent does not have is told when it is built.
+    pub fn undoes(self, tool: impl Into<Box<str>>, member: impl Into<Box<str>>) -> Self {
+        let undoes = Undoes { tool: tool.into(), member: member.into() };
+        self.declare(|of| of.undoes = Some(undoes))
+    }
+
+    /// Names members of the arguments that must not be kept anywhere, such as the number of a card. A path of names with
+    /// dots between them leads to a member of a member; where a list is on the way, to those of all its items.
+    pub fn secret(self, paths: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.declare(|of| of.secrets = owned(paths))
+    }
+
+    /// Names members of the result that must not be kept anywhere, as [`secret`](Self::secret) does for the arguments.
+    pub fn secret_result(self, paths: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.declare(|of| of.secret_results = owned(paths))
+    }
+
+    /// Names the member of the arguments in which the function gets the call's idempotency key, for one that takes it there
+    /// and not from the context. It must be a text. No model is told of it; what a model writes there is not used, and
+    /// [`ToolTable::ignores_key_of`] tells of it.
+    ///
+    /// ```
+    /// use sommelier_protocol::ToolUse;
+    /// use sommelier_runtime::tool::{CallContext, Failure, dispatch_one};
+    /// use sommelier_runtime::{Agent, Tool, tool_args};
+    ///
+    /// tool_args! {
+    ///     /// What is paid.
+    ///     pub struct Pay {
+    ///         /// In cents.
+    ///         pub cents: u32,
+    ///         /// Makes it happen once.
+    ///         pub idempotency_key: String,
+    ///     }
+    /// }
+    ///
+    /// let pay = Tool::new("pay", "Pays.", |pay: Pay, _: &CallContext<'_>| Ok::<_, Failure>(pay.idempotency_key));
+    /// let agent = Agent::new("clerk", "").tools([pay.key_argument("idempotency_key")]).build()?;
+    /// assert!(!agent.definitions()[0].input_schema.get().contains("idempotency_key"));
+    /// let call = ToolUse::scripted("tu_1", "pay", r#"{"cents":5,"idempotency_key":"mine"}"#);
+    /// assert!(agent.table().ignores_key_of(&call));
+    /// assert_eq!(&*dispatch_one(&agent, 0, &call, "demo/1").content, r#""demo/1/0""#);
+    /// # Ok::<(), sommelier_runtime::DefinitionError>(())
+    /// ```
+    pub fn key_argument(mut self, member: impl Into<Box<str>>) -> Self {
+        let member = member.into();
+        if let Ok(definition) = &mut self.definition {
+            definition.input_schema = without(&(self.schema)(), &member);
+        }
+        self.declare(|of| of.key_argument = Some(member))
+    }
+
+    fn declare(mut self, change: impl FnOnce(&mut Declaration)) -> Self {
+        change(self.declares.get_or_insert_default());
+        self
+    }
+
     pub(crate) fn definition(&self) -> Result<&ToolDefinition, IllegalName> {
         self.definition.as_ref().map_err(Clone::clone)
     }
+
+    /// What it declares of itself and cannot be, as one of `tools`.
+    pub(crate) fn fault(&self, tools: &[Self]) -> Option<ToolFault> {
+        let declares = self.declares.as_ref()?;
+        let is_there = |name: &str| {
+            tools.iter().filter_map(|tool| tool.definition.as_ref().ok()).any(|of| of.name.as_str() == name)
+        };
+        let undoes = declares.undoes.as_ref().filter(|undoes| !is_there(&undoes.tool));
+        let nothing = undoes.map(|undoes| ToolFault::UndoesNothing { tool: undoes.tool.clone() });
+        nothing.or_else(|| declares.fault(&(self.schema)()))
+    }
+
+    /// The arguments as the function takes them: `input`, with `key` in its place where the tool wants it there.
+    fn filled<'a>(&self, input: &'a RawJson, key: &str) -> Cow<'a, RawJson> {
+        let filled = self.declares.as_ref().and_then(|declares| declares.filled(input, key));
+        filled.map_or(Cow::Borrowed(input), Cow::Owned)
+    }
+
+    /// What a model is told whose arguments do not fit.
+    fn misfit(&self, detail: &str) -> ToolOutput {
+        let schema = self.definition.as_ref().map(|definition| Cow::Borrowed(&definition.input_schema));
+        output::invalid_arguments(detail, &schema.unwrap_or_else(|_| Cow::Owned((self.schema)())))
+    }
+}
+
+fn owned(names: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Box<str>> {
+    names.into_iter().map(|name| name.as_ref().into()).collect()
+}
+
+/// A schema of an object without one of its members.
+fn without(schema: &RawJson, member: &str) -> RawJson {
+    let shorter = || {
+        let mut schema: Members = schema.read().ok()?;
+        let mut properties: Members = schema.get("properties")?.read().ok()?;
+        properties.remove(member);
+        schema.set("properties", RawJson::of(&properties).ok()?);
+        if let Some(required) =
+            schema.get("required").and_then(|required| required.read::<Vec<Box<str>>>().ok())
+        {
+            let others: Vec<_> = required.into_iter().filter(|name| **name != *member).collect();
+            schema.set("required", RawJson::of(&others).ok()?);
+        }
+        RawJson::of(&schema).ok()
+    };
+    shorter().unwrap_or_else(|| schema.clone())
 }
 
 impl fmt::Debug for Tool {
@@ -92,6 +298,7 @@ impl fmt::Debug for Tool {
         f.debug_struct("Tool")
             .field("definition", &self.definition)
             .field("needs_approval", &self.needs_approval)
+            .field("declares", &self.declares)
             .finish_non_exhaustive()
     }
 }
@@ -118,6 +325,65 @@ impl ToolTable {
         self.0.get(tool).is_some_and(|tool| tool.needs_approval)
     }
 
+    /// What the effect of this tool is like; [`Effect::AtMostOnce`] for one that says nothing, or is not here.
+    pub fn effect(&self, tool: &str) -> Effect {
+        self.declaration(tool).map(|of| of.effect).unwrap_or_default()
+    }
+
+    /// What this tool declares of itself; `None` for one that declares nothing, or is not here.
+    pub fn declaration(&self, tool: &str) -> Option<&Declaration> {
+        self.0.get(tool)?.declares.as_deref()
+    }
+
+    /// The tools that declare something, with what it is, in the order of their names.
+    pub fn declarations(&self) -> impl Iterator<Item = (&ToolName, &Declaration)> {
+        self.0.iter().filter_map(|(name, tool)| Some((name, tool.declares.as_deref()?)))
+    }
+
+    /// Which effect `call` is for: an object of the members that its tool declares, in the order in which they are declared,
+    /// as compact JSON. Equal values give the same text, however they were written: numbers by their exact value; a member
+    /// that is not there is null. `None` where the tool declares no business key, and where it cannot be run since the
+    /// arguments are no object.
+    ///
+    /// ```
+    /// # use sommelier_protocol::ToolUse;
+    /// # use sommelier_runtime::tool::{CallContext, Failure};
+    /// # use sommelier_runtime::{Agent, Tool, tool_args};
+    /// # tool_args! {
+    /// #     /// A seat.
+    /// #     pub struct Seat {
+    /// #         /// The row.
+    /// #         pub row: String,
+    /// #         /// The number.
+    /// #         pub number: u32,
+    /// #         /// A wish.
+    /// #         pub wish: Option<String>,
+    /// #     }
+    /// # }
+    /// let book = Tool::new("book", "Books a seat.", |_: Seat, _: &CallContext<'_>| Ok::<_, Failure>("booked"));
+    /// let agent = Agent::new("clerk", "").tools([book.business_key(["row", "number"])]).build()?;
+    /// let call = ToolUse::scripted("tu_1", "book", r#"{"number": 7, "wish": "quiet", "row": "B"}"#);
+    /// assert_eq!(agent.table().business_key(&call).as_deref(), Some(r#"{"row":"B","number":7}"#));
+    /// # Ok::<(), sommelier_runtime::DefinitionError>(())
+    /// ```
+    pub fn business_key(&self, call: &ToolUse) -> Option<String> {
+        self.declaration(call.name())?.key_of(call)
+    }
+
+    /// Whether a model has written in `call` the key that is [filled in](Tool::key_argument) for it, and that is not used.
+    pub fn ignores_key_of(&self, call: &ToolUse) -> bool {
+        self.declaration(call.name()).is_some_and(|of| of.ignores_key_of(call))
+    }
+
+    /// Asks the other side of `tool` what became of the call with the key of `context`. `None` for a tool that cannot
+    /// ask. What panics is not known.
+    pub fn query(&self, tool: &str, context: &CallContext<'_>) -> Option<Found> {
+        let query = self.declaration(tool)?.query.as_ref()?;
+        // As with the tool's function, what it shares is its own to guard.
+        let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| query(context)));
+        Some(asked.unwrap_or(Found::Unknown))
+    }
+
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &ToolName> {
         self.0.keys()
@@ -131,8 +397,13 @@ impl ToolTable {
             Err(output) => return output,
         };
         // The function is not looked at again after a panic, and its shared state is its own to guard.
-        let run = std::panic::AssertUnwindSafe(|| (tool.run)(call.input(), context));
-        std::panic::catch_unwind(run).unwrap_or_else(|_| output::panicked(call.name()))
+        let run = std::panic::AssertUnwindSafe(|| {
+            (tool.run)(&tool.filled(call.input(), context.idempotency_key), context)
+        });
+        match std::panic::catch_unwind(run) {
+            Ok(output) => output.unwrap_or_else(|detail| tool.misfit(&detail)),
+            Err(_) => output::panicked(call.name()),
+        }
     }
 
     /// Whether the function could be run: `agent` has the tool, and the arguments fit. Nothing is run.
@@ -140,7 +411,8 @@ impl ToolTable {
     /// # Errors
     /// The output that [`run`](Self::run) would give.
     pub fn check(&self, agent: &AgentName, call: &ToolUse) -> Result<(), ToolOutput> {
-        (self.of(agent, call)?.check)(call.input())
+        let tool = self.of(agent, call)?;
+        (tool.check)(&tool.filled(call.input(), "")).map_err(|detail| tool.misfit(&detail))
     }
 
     /// The tool that is called with a JSON object.
@@ -148,17 +420,15 @@ impl ToolTable {
         let Some(tool) = self.0.get(call.name()) else {
             return Err(unknown_tool(agent, call.name(), self.names().map(ToolName::as_str)));
         };
-        match (call.broken_input(), &tool.definition) {
-            (Some(text), Ok(definition)) => {
-                Err(output::invalid_arguments(&broken(&text), &definition.input_schema))
-            }
-            _ => Ok(tool),
+        match call.broken_input() {
+            Some(text) => Err(tool.misfit(&broken(&text))),
+            None => Ok(tool),
         }
     }
 }
 
-fn arguments<A: ToolArgs>(input: &RawJson) -> Result<A, ToolOutput> {
-    input.read().map_err(|error| output::invalid_arguments(&error.to_string(), &A::schema()))
+fn arguments<A: ToolArgs>(input: &RawJson) -> Result<A, String> {
+    input.read().map_err(|error| error.to_string())
 }
 
 /// What is wrong with arguments that are no JSON object.

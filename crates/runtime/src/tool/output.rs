@@ -100,13 +100,15 @@ own_failure! {
 
 pub(crate) fn from_result<R: Serialize, E: ToolFailure>(result: Result<R, E>) -> ToolOutput {
     match result {
-        Ok(value) => match serde_json::to_string(&value) {
-            Ok(text) => ToolOutput::ok(text),
-            Err(error) => {
-                ToolOutput::failed(&NoJson { error: "result_has_no_json", detail: error.to_string() })
-            }
-        },
+        Ok(value) => of_value(&value),
         Err(failure) => ToolOutput::failed(&failure),
+    }
+}
+
+pub(super) fn of_value(value: &impl Serialize) -> ToolOutput {
+    match serde_json::to_string(value) {
+        Ok(text) => ToolOutput::ok(text),
+        Err(error) => ToolOutput::failed(&NoJson { error: "result_has_no_json", detail: error.to_string() }),
     }
 }
 
