@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sommelier_protocol::ToolName;
 use sommelier_runtime::AgentName;
 
-use crate::{Closing, Refusal};
+use crate::{Closing, Millis, Refusal};
 
 /// One announcement, with the run that it tells of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,8 @@ use crate::{Closing, Refusal};
 pub struct Announced {
     /// The conversation's name, or the path of a branch.
     pub run: Box<str>,
+    /// When it was told, in milliseconds since 1970. A replay does not compare it.
+    pub at: Millis,
     /// What is told.
     pub what: Announcement,
 }

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use sommelier_protocol::ToolName;
 
-use crate::{Announced, Announcement, Input, InputKind, Millis};
+use sommelier_runtime::tool::{Effect as Class, is_in_doubt};
+
+use crate::question::suffix;
+use crate::step::is_in;
+use crate::{Announced, Announcement, Answer, Input, InputKind, Millis};
 
 /// What is to be known of a conversation beside its step: the user's turns and their answers, how often a model was asked
 /// for the same reply, which tools were begun, and what effects there are. It is a function of the records, as the step is.
@@ -59,7 +63,11 @@ pub struct Effect {
     pub business_key: Option<Box<str>>,
     /// The key of the effect that this one undoes.
     pub undoes: Option<Box<str>>,
-    /// What the tool said; `None` while that is not on record.
+    /// When it was intended last, in milliseconds since 1970.
+    pub at: Millis,
+    /// How often it was intended.
+    pub attempts: u32,
+    /// What the tool said; `None` while that is not on record, and where nobody knows whether it was had at all.
     pub result: Option<Box<str>>,
     /// Whether a later one has undone it.
     pub is_undone: bool,
@@ -81,12 +89,17 @@ impl Chronicle {
         self.begun.iter().map(|((run, place), effect)| (&**run, *place, effect))
     }
 
-    /// Whether the call at this place of a run was begun and has no outcome on record.
-    pub fn is_begun(&self, run: &str, place: usize) -> bool {
-        !self.begun.is_empty() && self.begun.contains_key(&(run.into(), place))
+    /// The call at this place of a run, where it was begun and has no outcome on record.
+    pub fn begun_at(&self, run: &str, place: usize) -> Option<&Effect> {
+        if self.begun.is_empty() { None } else { self.begun.get(&(run.into(), place)) }
     }
 
-    /// The effects that tools have had, in order.
+    /// Whether any call of a run was begun and has no outcome on record.
+    pub fn is_any_begun(&self, run: &str) -> bool {
+        self.begun.keys().any(|(of, _)| **of == *run)
+    }
+
+    /// The effects that tools have had or may have had, in order. What only reads has none.
     pub fn effects(&self) -> &[Effect] {
         &self.effects
     }
@@ -117,7 +130,7 @@ impl Chronicle {
         let Input { run, at, what } = input;
         self.newest = self.newest.max(*at);
         match what {
-            InputKind::TurnReceived { key, text, trace } => self.turns.push(TurnOnRecord {
+            InputKind::TurnReceived { key, text, trace, begun: _ } => self.turns.push(TurnOnRecord {
                 key: key.clone(),
                 text: text.clone(),
                 trace: trace.clone(),
@@ -125,36 +138,87 @@ impl Chronicle {
                 closed: None,
             }),
             InputKind::ToolCompleted { place, output } => {
-                self.had_effect(run, *place, Some(&output.content));
+                self.came_to(|of, at| *of == **run && at == *place, Outcome::Had(&output.content));
             }
-            InputKind::ToolFailed { place, .. } => self.had_effect(run, *place, None),
+            InputKind::ToolFailed { place, output } => {
+                let is_unknown = is_in_doubt(&output.content);
+                let outcome = if is_unknown { Outcome::Unknown } else { Outcome::Absent };
+                self.came_to(|of, at| *of == **run && at == *place, outcome);
+            }
+            InputKind::HumanAnswered { id, answer, .. } => self.attested(id, answer),
+            InputKind::Retried | InputKind::MoreGiven { .. } => self.reopen(),
             _ => {}
         }
     }
 
-    fn had_effect(&mut self, run: &str, place: usize, result: Option<&str>) {
+    /// A person has said what came of a call that was in doubt.
+    fn attested(&mut self, question: &str, answer: &Answer) {
+        let Some(key) = question.strip_suffix(suffix::IN_DOUBT) else { return };
+        let outcome = match answer {
+            Answer::Happened { result } => Outcome::Had(result),
+            Answer::DidNotHappen | Answer::Undone => Outcome::Absent,
+            Answer::Approve | Answer::Reject { .. } | Answer::Say { .. } | Answer::TakeOver { .. } => return,
+        };
+        let call = self.begun.iter().find(|(_, effect)| *effect.key == *key);
+        let Some((run, place)) = call.map(|(call, _)| call.clone()) else { return };
+        self.came_to(|of, at| *of == *run && at == place, outcome);
+    }
+
+    /// The run goes on from its end: what it had come to is not what the turn comes to.
+    fn reopen(&mut self) {
+        let Some(closed) = self.turns.last().and_then(|turn| turn.closed.clone()) else { return };
+        let ended = self.turns.iter_mut().rev().take_while(|turn| turn.closed.as_ref() == Some(&closed));
+        ended.for_each(|turn| turn.closed = None);
+    }
+
+    /// Calls that were begun, by run and place, have come to this.
+    fn came_to(&mut self, is_meant: impl Fn(&str, usize) -> bool, outcome: Outcome<'_>) {
         if self.begun.is_empty() {
             return;
         }
-        let Some(effect) = self.begun.remove(&(run.into(), place)) else { return };
-        let Some(result) = result else { return };
-        if let Some(undone) = &effect.undoes {
+        let meant: Vec<(Box<str>, usize)> =
+            self.begun.keys().filter(|(run, place)| is_meant(run, *place)).cloned().collect();
+        for call in meant {
+            if let Some(effect) = self.begun.remove(&call) {
+                self.keep(effect, outcome);
+            }
+        }
+    }
+
+    fn keep(&mut self, effect: Effect, outcome: Outcome<'_>) {
+        let is_of = |class: Class| *effect.class == *class.as_str();
+        let result = match outcome {
+            _ if is_of(Class::ReadOnly) => return,
+            Outcome::Absent => return,
+            // What it wrote is there with its record, or not at all.
+            Outcome::Unknown if is_of(Class::Transactional) => return,
+            Outcome::Unknown => None,
+            Outcome::Had(result) => Some(result.into()),
+        };
+        if let (Some(undone), Some(_)) = (&effect.undoes, &result) {
             let of = self.effects.iter_mut().filter(|other| other.key == *undone);
             of.for_each(|other| other.is_undone = true);
         }
-        self.effects.push(Effect { result: Some(result.into()), ..effect });
+        self.effects.push(Effect { result, ..effect });
     }
 
     /// Takes an announcement into account; `conversation` is the root's name.
     pub fn note_announced(&mut self, conversation: &str, told: &Announced) {
-        let Announced { run, what } = told;
+        let Announced { run, at, what } = told;
+        self.newest = self.newest.max(*at);
         match what {
             Announcement::ModelRequested { call, attempt, .. } => {
                 self.attempts.insert(run.clone(), (*call, *attempt));
+                // The reply before is answered, so nobody waits for what was begun for it.
+                self.came_to(|of, _| *of == **run, Outcome::Unknown);
             }
             Announcement::ToolIntended { key, tool, place, effect, business_key, undoes, .. } => {
+                let before = self.begun.get(&(run.clone(), *place)).filter(|effect| effect.key == *key);
+                let attempts = before.map_or(0, |effect| effect.attempts).saturating_add(1);
                 let effect = Effect {
                     key: key.clone(),
+                    at: *at,
+                    attempts,
                     tool: tool.clone(),
                     class: effect.clone(),
                     business_key: business_key.clone(),
@@ -164,7 +228,11 @@ impl Chronicle {
                 };
                 self.begun.insert((run.clone(), *place), effect);
             }
-            Announcement::Closed { answer_id, end, answer } if **run == *conversation => {
+            Announcement::Closed { answer_id, end, answer } => {
+                self.came_to(|of, _| is_in(of, run), Outcome::Unknown);
+                if **run != *conversation {
+                    return;
+                }
                 let closed =
                     TurnClosed { answer_id: answer_id.clone(), end: end.clone(), answer: answer.clone() };
                 let open = self.turns.iter_mut().filter(|turn| turn.closed.is_none());
@@ -173,4 +241,15 @@ impl Chronicle {
             _ => {}
         }
     }
+}
+
+/// What is known of a call that was begun.
+#[derive(Clone, Copy)]
+enum Outcome<'a> {
+    /// It has had its effect, and this is what it gave.
+    Had(&'a str),
+    /// It has had none, or none that is left.
+    Absent,
+    /// Nobody knows.
+    Unknown,
 }

@@ -1,21 +1,23 @@
-//! What stays done, however the work ended: runs of tools that need approval.
+//! What stays done, however the work ended: runs of tools that need approval, and calls of which a person was asked whether
+//! they had happened.
 
-use sommelier_protocol::Message;
+use sommelier_protocol::{Message, ToolUse};
 use sommelier_runtime::{AgentName, tool};
 
-use crate::{Hop, Link, Relay, Run, work};
+use crate::step::is_unsaid;
+use crate::{Asks, Hop, Link, Relay, Run, work};
 
-/// The tools that need approval and ran in a run or its branches: by the agents at rest, by those that wait for a handoff
+/// The tools that need approval and ran, and those of which a person has said so or was asked, in a run or its branches: by the agents at rest, by those that wait for a handoff
 /// to come back, in their order, and in branches.
 pub(crate) fn effects(run: &Run, relay: &Relay) -> Vec<Box<str>> {
-    let at_rest = run.at_rest().flat_map(|(agent, turn)| in_messages(relay, agent, turn.messages()));
+    let at_rest = run.at_rest().flat_map(|(agent, turn)| in_messages(run, relay, agent, turn.messages()));
     let mut effects: Vec<_> = at_rest.collect();
     for waits in &run.extra().awaiting {
-        effects.extend(in_messages(relay, &waits.agent, waits.inner.messages()));
+        effects.extend(in_messages(run, relay, &waits.agent, waits.inner.messages()));
         // What ran in the reply with the open handoff has its results, and they are no message yet.
         let newest = waits.inner.answered();
-        let newest = newest.map(|(call, output)| (call.name(), output.error.is_some(), &*output.content));
-        effects.extend(gated(relay, &waits.agent, newest));
+        let newest = newest.map(|(call, output)| (call, output.error.is_some(), &*output.content));
+        effects.extend(gated(run, relay, &waits.agent, newest));
     }
     effects.extend(run.links().iter().filter_map(Link::result).flat_map(|result| result.effects.clone()));
     effects
@@ -44,30 +46,47 @@ fn in_work(run: &Run, relay: &Relay, agent: &AgentName, messages: &[Message], fi
     let later = since.filter(is_alike).count();
     let contract = run.extra().owed.map(|owed| owed.contract);
     let begins = work::begins(messages, hop, contract, later);
-    in_messages(relay, agent, messages.get(begins..).unwrap_or_default())
+    in_messages(run, relay, agent, messages.get(begins..).unwrap_or_default())
 }
 
-fn in_messages(relay: &Relay, agent: &AgentName, messages: &[Message]) -> Vec<Box<str>> {
+fn in_messages(run: &Run, relay: &Relay, agent: &AgentName, messages: &[Message]) -> Vec<Box<str>> {
     let results: Vec<_> = messages.iter().flat_map(Message::tool_results).collect();
     let ran = messages.iter().flat_map(Message::tool_uses).filter_map(|call| {
         let result = results.iter().find(|result| result.tool_use_id() == call.id())?;
-        Some((call.name(), result.is_error(), result.words()))
+        Some((call, result.is_error(), result.words()))
     });
-    gated(relay, agent, ran)
+    gated(run, relay, agent, ran)
 }
 
-/// Of calls with their results, each with its tool, whether it failed and what it said, those that did something or may
-/// have, and that need approval.
+/// Of calls with their results, each with whether it failed and what it said, those that did something or may have: of
+/// tools that need approval, and of any that a person was asked about since they were in doubt.
 fn gated<'a, W: AsRef<str>>(
+    run: &Run,
     relay: &Relay,
     agent: &AgentName,
-    calls: impl Iterator<Item = (&'a str, bool, W)>,
+    calls: impl Iterator<Item = (&'a ToolUse, bool, W)>,
 ) -> Vec<Box<str>> {
-    let Some(agent) = relay.agent(agent.as_str()) else { return Vec::new() };
-    let of = |(name, is_error, words): (&str, bool, W)| match is_error {
-        _ if !agent.table().needs_approval(name) => None,
-        false => Some(name.into()),
-        true => tool::is_in_doubt(words.as_ref()).then(|| [name, " (not known)"].concat().into()),
+    let Some(definition) = relay.agent(agent.as_str()) else { return Vec::new() };
+    let of = |(call, is_error, words): (&ToolUse, bool, W)| {
+        let (name, words) = (call.name(), words.as_ref());
+        let is_gated = definition.table().needs_approval(name);
+        match is_error {
+            false => (is_gated || was_in_doubt(run, agent, call)).then(|| name.into()),
+            true => {
+                let is_open = is_gated && tool::is_in_doubt(words) || is_unsaid(words);
+                is_open.then(|| [name, " (not known)"].concat().into())
+            }
+        }
     };
     calls.filter_map(of).collect()
+}
+
+/// Whether a person was asked whether this call had happened.
+fn was_in_doubt(run: &Run, agent: &AgentName, call: &ToolUse) -> bool {
+    run.decisions().iter().map(|decision| &decision.question).any(|question| match &question.asks {
+        Asks::InDoubt { call_id, tool, .. } => {
+            (&question.from, &**call_id, tool.as_str()) == (agent, call.id(), call.name())
+        }
+        _ => false,
+    })
 }

@@ -59,6 +59,10 @@ pub enum InputKind {
         /// The caller's name for the trace in which the turn is told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace: Option<Box<str>>,
+        /// Whether a request of the run may be out: then the words are kept for the next one, as a reply to this one does not
+        /// know them.
+        #[serde(default, skip_serializing_if = "is_false")]
+        begun: bool,
     },
     /// The model replied.
     ModelResponded {
@@ -70,8 +74,13 @@ pub enum InputKind {
         /// Why.
         error: ModelError,
     },
-    /// A gate has a person asked about calls.
+    /// A person is to be asked about calls: whether they may run, or may run although their effect was done before.
     ApprovalAsked {
+        /// The calls.
+        calls: Vec<AskedCall>,
+    },
+    /// A person is to be asked about calls that were begun, and of which nobody knows whether they have had their effect.
+    ToolInDoubt {
         /// Their places among the calls of the reply.
         places: Vec<usize>,
     },
@@ -89,6 +98,8 @@ pub enum InputKind {
         /// What the model is told.
         output: ToolOutput,
     },
+    /// No call of the reply is left that may run, since their tools have been switched off: each is told so.
+    ToolsSkipped,
     /// The branches have ended, and whoever asked them goes on.
     Joined,
     /// A handoff was taken. This record is the transfer of control: before it the sender has the turn, after it the receiver.
@@ -145,16 +156,29 @@ pub enum InputKind {
     Retried,
 }
 
+/// A call that a person is to be asked about before it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedCall {
+    /// Its place among the calls of the reply.
+    pub place: usize,
+    /// What came of an earlier call that had the same effect, where that is why the person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Box<str>>,
+}
+
 impl InputKind {
     /// All kinds, as a journal names them.
-    pub const NAMES: [&'static str; 17] = [
+    pub const NAMES: [&'static str; 19] = [
         "opened",
         "turn_received",
         "model_responded",
         "model_failed",
         "approval_asked",
+        "tool_in_doubt",
         "tool_completed",
         "tool_failed",
+        "tools_skipped",
         "joined",
         "handoff_committed",
         "handoff_reconsidered",
@@ -183,8 +207,10 @@ impl InputKind {
             Self::ModelResponded { .. } => "model_responded",
             Self::ModelFailed { .. } => "model_failed",
             Self::ApprovalAsked { .. } => "approval_asked",
+            Self::ToolInDoubt { .. } => "tool_in_doubt",
             Self::ToolCompleted { .. } => "tool_completed",
             Self::ToolFailed { .. } => "tool_failed",
+            Self::ToolsSkipped => "tools_skipped",
             Self::Joined => "joined",
             Self::HandoffCommitted { .. } => "handoff_committed",
             Self::HandoffReconsidered => "handoff_reconsidered",
@@ -197,6 +223,30 @@ impl InputKind {
             Self::Retried => "retried",
         }
     }
+
+    /// Whether the plan for the calls of the newest reply can follow from it.
+    pub(crate) fn leads_on(&self) -> bool {
+        matches!(
+            self,
+            Self::ModelResponded { .. }
+                | Self::ToolCompleted { .. }
+                | Self::ToolFailed { .. }
+                | Self::ToolsSkipped
+                | Self::Joined
+                | Self::HumanAnswered { .. }
+                | Self::HandoffReconsidered
+        )
+    }
+
+    /// Whether it sets a run going that has ended. Nobody does that to a branch.
+    pub(crate) fn begins_anew(&self) -> bool {
+        matches!(self, Self::TurnReceived { .. } | Self::MoreGiven { .. } | Self::Retried)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Input {

@@ -121,10 +121,26 @@ pub(crate) enum Bug {
     HouseNotBinding,
     /// A hop renews the budget.
     HopRenewsBudget,
+    /// The end of work that was handed over is not told.
+    ClosingNotTold,
+    /// A plan is told again whatever comes.
+    PlanToldAgain,
+    /// What ends with the run that asked is not told of its branches.
+    EndOfBranchNotTold,
+    /// It is not told that the receiver has taken the work up.
+    TakingUpNotTold,
+    /// An input goes to the first branch that is open.
+    InputToAnotherBranch,
+    /// A run that is called off leaves no call in doubt when its records are played again.
+    CalledOffAsUnbegun,
+    /// Words of the user go into a request that is out.
+    WordsInRequestThatIsOut,
+    /// An output that comes alone is counted twice.
+    OutputCountedTwice,
 }
 
 impl Bug {
-    pub(crate) const ALL: [Self; 58] = [
+    pub(crate) const ALL: [Self; 66] = [
         Self::OutputDropped,
         Self::OutputsSwapped,
         Self::RefusedHopCounted,
@@ -183,6 +199,14 @@ impl Bug {
         Self::AnswerIsAll,
         Self::HouseNotBinding,
         Self::HopRenewsBudget,
+        Self::ClosingNotTold,
+        Self::PlanToldAgain,
+        Self::EndOfBranchNotTold,
+        Self::TakingUpNotTold,
+        Self::InputToAnotherBranch,
+        Self::CalledOffAsUnbegun,
+        Self::WordsInRequestThatIsOut,
+        Self::OutputCountedTwice,
     ];
 }
 

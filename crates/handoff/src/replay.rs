@@ -4,8 +4,10 @@ use serde::Deserialize;
 use sommelier_runtime::AgentName;
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::law::shortened;
+use crate::step::is_in;
 use crate::{
-    Announced, Announcement, Chronicle, ENTRY_VERSION, Input, InputKind, LoadError, Misfit, Relay,
+    Announced, Announcement, Chronicle, ENTRY_VERSION, Glimpse, Input, InputKind, LoadError, Misfit, Relay,
     StartError, Step,
 };
 
@@ -27,13 +29,15 @@ impl Entry {
     pub fn read(kind: &str, version: u32, body: &str) -> Result<Self, Unread> {
         let is_input = InputKind::NAMES.contains(&kind);
         if !is_input && !Announcement::NAMES.contains(&kind) {
-            return Err(Unread::Kind(kind.into()));
+            return Err(Unread::Kind(shortened(kind).into()));
         }
         if version != ENTRY_VERSION {
             return Err(Unread::Version { kind: kind.into(), version });
         }
-        let no_body =
-            |why: serde_json::Error| Unread::Body { kind: kind.into(), why: why.to_string().into() };
+        let no_body = |why: serde_json::Error| Unread::Body {
+            kind: kind.into(),
+            why: without_middle(&why.to_string()),
+        };
         let other = |found: &str| Unread::OtherBody { kind: kind.into(), found: found.into() };
         if is_input {
             let input: Input = read(body).map_err(no_body)?;
@@ -49,6 +53,17 @@ impl Entry {
 /// A body is as deep as what a model wrote, which is held to bounds when it comes in.
 fn read<'de, T: Deserialize<'de>>(body: &'de str) -> serde_json::Result<T> {
     serde_json::from_str(body)
+}
+
+/// What an error says may quote all of a body: what is wrong stands at its beginning, and the place at its end.
+fn without_middle(why: &str) -> Box<str> {
+    let (head, tail) = (why.char_indices().nth(100), why.char_indices().nth_back(60));
+    match (head, tail) {
+        (Some((head, _)), Some((tail, _))) if head < tail => {
+            format!("{} ... {}", &why[..head], &why[tail..]).into()
+        }
+        _ => why.into(),
+    }
 }
 
 /// A record that cannot be read.
@@ -124,7 +139,7 @@ pub enum Divergence {
 /// let mut replay = Replay::new(&relay, "c");
 /// let inputs = [
 ///     InputKind::Opened { definition: relay.definition_id().into(), agent: relay.entry().clone() },
-///     InputKind::TurnReceived { key: None, text: "hello".into(), trace: None },
+///     InputKind::TurnReceived { key: None, text: "hello".into(), trace: None, begun: false },
 ///     InputKind::ModelResponded { response: Box::new(script::say("Good morning.")) },
 /// ];
 /// for what in inputs {
@@ -144,6 +159,12 @@ pub struct Replay<'r> {
     /// What has followed from the inputs of each run and has not come up among the records yet.
     owed: BTreeMap<Box<str>, VecDeque<Announcement>>,
     chronicle: Chronicle,
+}
+
+/// What a first input has led to.
+enum Begun {
+    Opened(AgentName),
+    At(Box<Step>),
 }
 
 #[derive(Clone, Debug)]
@@ -179,35 +200,78 @@ impl<'r> Replay<'r> {
     /// Plays the next input.
     ///
     /// # Errors
-    /// [`Divergence`].
+    /// [`Divergence`]. The run is where it was before.
     pub fn take(&mut self, input: Input) -> Result<(), Divergence> {
-        if let Some(owed) = self.owed.get(&input.run).and_then(VecDeque::front) {
-            return Err(differs(&input.run, Some(owed), input.what.name()));
+        self.owes_nothing(&input.run, input.what.name())?;
+        if let InputKind::Joined = input.what {
+            self.branches_owe_nothing(&input)?;
+        }
+        match std::mem::replace(&mut self.state, State::Nothing) {
+            State::At(step) if !matches!(input.what, InputKind::Opened { .. }) => {
+                let before = step.at(self.relay, &input.run).map(|(_, step)| step.glimpse());
+                match step.feed_or_keep(self.relay, &input) {
+                    Ok(step) => self.stands(step, &before.unwrap_or_default(), &input),
+                    Err((step, misfit)) => {
+                        self.state = State::At(step);
+                        return Err(misfit.into());
+                    }
+                }
+            }
+            state => {
+                let begun = self.begin(&state, &input);
+                self.state = state;
+                match begun? {
+                    Begun::Opened(agent) => self.state = State::Opened(agent),
+                    Begun::At(step) => self.stands(*step, &Glimpse::default(), &input),
+                }
+            }
         }
         self.chronicle.note_input(&input);
-        let state = std::mem::replace(&mut self.state, State::Nothing);
-        self.state = match (state, &input.what) {
+        Ok(())
+    }
+
+    /// What the first inputs lead to.
+    fn begin(&self, state: &State, input: &Input) -> Result<Begun, Divergence> {
+        match (state, &input.what) {
+            (State::Nothing | State::Opened(_), _) if input.run != self.conversation => {
+                Err(Misfit::Path(shortened(&input.run).into()).into())
+            }
             (State::Nothing, InputKind::Opened { definition, agent }) => {
                 self.is_of(definition)?;
-                State::Opened(agent.clone())
+                Ok(Begun::Opened(agent.clone()))
             }
             (State::Opened(agent), InputKind::TurnReceived { text, .. }) => {
                 let step = self.relay.start_at(agent.as_str(), self.conversation.clone(), text.clone())?;
-                State::At(Box::new(step))
+                Ok(Begun::At(Box::new(step)))
             }
-            (State::At(step), what) if !matches!(what, InputKind::Opened { .. }) => {
-                let before = step.at(self.relay, &input.run).map(|(_, step)| step.glimpse());
-                let step = step.feed(self.relay, &input)?;
-                let after = step.at(self.relay, &input.run);
-                if let (Some(before), Some((_, after))) = (before, after) {
-                    let told = after.announced_since(&before, what);
-                    self.owed.entry(input.run).or_default().extend(told);
-                }
-                State::At(Box::new(step))
+            (_, what) => Err(Divergence::OutOfPlace(what.name())),
+        }
+    }
+
+    /// The run has come to this step by the input; what follows is owed.
+    fn stands(&mut self, step: Step, before: &Glimpse, input: &Input) {
+        if let Some((_, after)) = step.at(self.relay, &input.run) {
+            for Announced { run, what, .. } in after.announced_since(before, input) {
+                self.owed.entry(run).or_default().push_back(what);
             }
-            (_, what) => return Err(Divergence::OutOfPlace(what.name())),
-        };
-        Ok(())
+        }
+        self.state = State::At(Box::new(step));
+    }
+
+    /// Nothing comes to a run, and nothing is begun in it, before what has followed there and in the runs above it is told.
+    fn owes_nothing(&self, run: &str, found: &str) -> Result<(), Divergence> {
+        match self.owed.iter().find(|(owing, _)| is_in(run, owing)) {
+            Some((owing, told)) => Err(differs(owing, told.front(), found)),
+            None => Ok(()),
+        }
+    }
+
+    /// Branches are told of to their end before they are joined.
+    fn branches_owe_nothing(&self, joined: &Input) -> Result<(), Divergence> {
+        match self.owed.iter().find(|(owing, _)| is_in(owing, &joined.run)) {
+            Some((owing, told)) => Err(differs(owing, told.front(), joined.what.name())),
+            None => Ok(()),
+        }
     }
 
     fn is_of(&self, definition: &str) -> Result<(), Divergence> {
@@ -226,13 +290,22 @@ impl<'r> Replay<'r> {
     /// # Errors
     /// [`Divergence::Differs`].
     pub fn compare(&mut self, told: Announced) -> Result<(), Divergence> {
+        if told.what.is_intent() {
+            self.owes_nothing(&told.run, told.what.name())?;
+        }
         let expected = match &told.what {
             Announcement::ModelRequested { .. } => self.request(&told.run),
             Announcement::ToolIntended { place, .. } => self.intention(&told.run, *place),
-            _ => self.owed.get_mut(&told.run).and_then(VecDeque::pop_front),
+            _ => self.owed.get(&told.run).and_then(VecDeque::front).cloned(),
         };
         if expected.as_ref() != Some(&told.what) {
-            return Err(differs(&told.run, expected.as_ref(), &shown(&told.what)));
+            return Err(differs(&told.run, expected.as_ref(), &text(&told.what)));
+        }
+        if let (false, Some(owed)) = (told.what.is_intent(), self.owed.get_mut(&told.run)) {
+            owed.pop_front();
+            if owed.is_empty() {
+                self.owed.remove(&told.run);
+            }
         }
         self.chronicle.note_announced(&self.conversation, &told);
         Ok(())
@@ -259,9 +332,12 @@ impl<'r> Replay<'r> {
         }
     }
 
-    /// Whether there is a record that opens the conversation.
-    pub fn is_opened(&self) -> bool {
-        !matches!(self.state, State::Nothing)
+    /// The agent at which the conversation was opened, while nobody has spoken in it.
+    pub fn opened_at(&self) -> Option<&AgentName> {
+        match &self.state {
+            State::Opened(agent) => Some(agent),
+            State::Nothing | State::At(_) => None,
+        }
     }
 
     /// What the records say besides.
@@ -272,7 +348,8 @@ impl<'r> Replay<'r> {
     /// What follows from the inputs and is not on record: whoever goes on writes it down first.
     pub fn owed(&self) -> impl Iterator<Item = Announced> {
         self.owed.iter().flat_map(|(run, told)| {
-            told.iter().map(move |what| Announced { run: run.clone(), what: what.clone() })
+            let at = self.chronicle.newest();
+            told.iter().map(move |what| Announced { run: run.clone(), at, what: what.clone() })
         })
     }
 
@@ -291,12 +368,30 @@ impl<'r> Replay<'r> {
 }
 
 fn differs(run: &str, expected: Option<&Announcement>, found: &str) -> Divergence {
-    let expected = expected.map_or_else(|| "nothing".to_owned(), shown);
-    Divergence::Differs { run: run.into(), expected: expected.into(), found: found.into() }
+    let expected = expected.map_or_else(|| "nothing".to_owned(), text);
+    let begin = parting(&expected, found);
+    let shown = |text: &str| shown_from(text, begin).into();
+    Divergence::Differs { run: shortened(run).into(), expected: shown(&expected), found: shown(found) }
 }
 
-/// An announcement for an error.
-fn shown(told: &Announcement) -> String {
-    let text = serde_json::to_string(told).unwrap_or_default();
-    crate::law::shortened(&text)
+/// The announcement as text: its kind comes first.
+fn text(told: &Announcement) -> String {
+    serde_json::to_string(told).unwrap_or_default()
+}
+
+/// The first character in which two texts differ.
+fn parting(one: &str, other: &str) -> usize {
+    one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
+}
+
+/// The beginning of a text, which says of what kind it is, and its characters around this one.
+fn shown_from(text: &str, place: usize) -> String {
+    const BEGIN: usize = 40;
+    const AROUND: usize = 60;
+    let begin = place.saturating_sub(AROUND / 2).max(BEGIN);
+    let some = |from: usize, count| text.chars().skip(from).take(count).collect::<String>();
+    let (head, tail) = (some(0, BEGIN), some(begin, AROUND));
+    let gap = if begin > BEGIN { " ... " } else { "" };
+    let rest = if text.chars().nth(begin + AROUND).is_some() { " ..." } else { "" };
+    format!("{head}{gap}{tail}{rest}")
 }

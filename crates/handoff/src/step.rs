@@ -51,6 +51,7 @@ mod ending;
 mod flaw;
 mod halting;
 mod human;
+mod inquiring;
 mod opening;
 mod reading;
 mod returning;
@@ -60,11 +61,13 @@ use ending::{end_of, end_work, ended, may_be_mended};
 use halting::{Halt, TIME_OVER};
 
 pub use announcing::Glimpse;
+pub(crate) use applying::is_in;
 pub use applying::{Misfit, Unfed};
 pub use calling::CallTools;
 pub use delegation::{Branch, CALLED_OFF, Delegation, Joint, Unfit};
 pub use done::Done;
 pub use human::AskHuman;
+pub(crate) use inquiring::is_unsaid;
 
 /// What is to be done next. The list is complete on purpose: a driver handles each.
 ///

@@ -397,14 +397,16 @@ impl ToolCalls {
         }
     }
 
-    /// Takes the output of the call at `place` of the reply, whose tool has run: [`calls`](Self::calls) has it no more.
-    /// When the last is there, the turn is [resumed](Self::resume) without further outputs. A place where no call waits for
-    /// a run is left as it is.
-    pub fn complete(&mut self, place: usize, output: ToolOutput) {
-        if let Some(plan @ Plan::Run) = self.plans.get_mut(place) {
-            *plan = Plan::Answered(output);
+    /// Answers the call at `place` of the reply with what its tool gave: as [`settle`](Self::settle), and it is counted as
+    /// a run. When the last is there, the turn is [resumed](Self::resume) without further outputs. Whether a call waited for
+    /// one there.
+    pub fn complete(&mut self, place: usize, output: ToolOutput) -> bool {
+        let waits = self.plans.get(place) == Some(&Plan::Run);
+        if waits {
+            self.settle(place, output);
             self.progress.tool_calls = self.progress.tool_calls.saturating_add(1);
         }
+        waits
     }
 
     /// Takes the outputs, one for each of [`calls`](Self::calls), in their order.

@@ -111,7 +111,9 @@ fn read_all(written: &[String], open: &Open) -> Result<Vec<Given>, Wrong> {
 }
 
 impl Given {
-    /// Reads `ID=approve`, `ID=reject` or `ID=reject:WHY`. No id has a `=`, since no name of a conversation has one here.
+    /// Reads `ID=approve`, `ID=reject` or `ID=reject:WHY`, `ID=take_over` or `ID=take_over:WHO`, and of what is in doubt
+    /// `ID=happened:RESULT`, `ID=did_not_happen` or `ID=undone`. No id has a `=`, since no name of a conversation has one
+    /// here.
     fn read(written: &str) -> Option<Self> {
         let (id, said) = written.split_once('=')?;
         let (word, why) = said.split_once(':').map_or((said, None), |(word, why)| (word, Some(why.trim())));
@@ -119,6 +121,11 @@ impl Given {
             ("approve", None) => Answer::Approve,
             ("reject", None) => Answer::Reject { reason: "a person said no".into() },
             ("reject", Some(why)) if !why.is_empty() => Answer::Reject { reason: why.into() },
+            ("take_over", None) => Answer::TakeOver { note: "a person".into() },
+            ("take_over", Some(who)) if !who.is_empty() => Answer::TakeOver { note: who.into() },
+            ("happened", Some(result)) if !result.is_empty() => Answer::Happened { result: result.into() },
+            ("did_not_happen", None) => Answer::DidNotHappen,
+            ("undone", None) => Answer::Undone,
             _ => return None,
         };
         Some(Self { id: id.to_owned(), answer })
@@ -254,15 +261,35 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_an_id_and_a_word_and_a_rejection_may_have_a_reason() {
+    fn an_answer_is_an_id_and_a_word_and_some_have_words_of_their_own() {
         let read = |written| Given::read(written).map(|given| (given.id, given.answer));
         let rejected = |reason: &str| Answer::Reject { reason: reason.into() };
         assert_eq!(read("ask/1/1/0=approve"), Some(("ask/1/1/0".to_owned(), Answer::Approve)));
         assert_eq!(read("a=reject"), Some(("a".to_owned(), rejected("a person said no"))));
         assert_eq!(read("a=reject: 2 = 1: too small"), Some(("a".to_owned(), rejected("2 = 1: too small"))));
-        for written in
-            ["", "a", "approve", "a=", "a=yes", "a=APPROVE", "a=approve:yes", "a=reject:", "a=reject: "]
-        {
+        let taken = |note: &str| Answer::TakeOver { note: note.into() };
+        assert_eq!(read("a=take_over"), Some(("a".to_owned(), taken("a person"))));
+        assert_eq!(read("a=take_over:Ada"), Some(("a".to_owned(), taken("Ada"))));
+        let sent = Answer::Happened { result: r#"{"id":7}"#.into() };
+        assert_eq!(read(r#"a/in_doubt=happened:{"id":7}"#), Some(("a/in_doubt".to_owned(), sent)));
+        assert_eq!(read("a/in_doubt=did_not_happen"), Some(("a/in_doubt".to_owned(), Answer::DidNotHappen)));
+        assert_eq!(read("a/in_doubt=undone"), Some(("a/in_doubt".to_owned(), Answer::Undone)));
+        for written in [
+            "",
+            "a",
+            "approve",
+            "a=",
+            "a=yes",
+            "a=APPROVE",
+            "a=approve:yes",
+            "a=reject:",
+            "a=reject: ",
+            "a=happened",
+            "a=happened: ",
+            "a=undone:yes",
+            "a=did_not_happen:why",
+            "a=take_over:",
+        ] {
             assert_eq!(read(written), None, "{written:?}");
         }
     }

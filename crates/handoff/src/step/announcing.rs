@@ -2,11 +2,13 @@
 
 use sommelier_protocol::transcript::fingerprint;
 use sommelier_protocol::{ToolName, ToolUse};
-use sommelier_runtime::{Definition, derived_id};
+use sommelier_runtime::Definition;
 
 use super::{AskHuman, CallModel, CallTools, Done, Step};
 use crate::announcement::{Announcement, Asked, PlannedCall};
-use crate::{Chronicle, Hop, HopOutcome, InputKind, Question, Relay, Run};
+#[cfg(test)]
+use crate::planted::{self, Bug};
+use crate::{Announced, Chronicle, Effect, Hop, HopOutcome, Input, InputKind, Question, Refusal, Relay, Run};
 
 impl Step {
     /// The step at a path of the tree, open or not, with the relay that it belongs to.
@@ -21,85 +23,163 @@ impl Step {
     }
 }
 
-/// What has to be known of a step before it takes an input, so that what followed from it can be told.
-#[derive(Clone, Debug)]
+/// What has to be known of a step before it takes an input, so that what followed from it can be told. The default is that
+/// of a run that has not begun.
+#[derive(Clone, Debug, Default)]
 pub struct Glimpse {
-    hops: usize,
-    /// The refusals at the end of the trail: they are forgotten when the reply is ruled on again.
-    refused: Vec<Hop>,
+    /// Hops up to the refusals at the end of the trail. These are forgotten when their reply is ruled on again.
+    settled: usize,
+    /// Those refusals, each with its hop.
+    refused: Vec<(Box<str>, Box<Refusal>)>,
     /// Which of the hops were open.
     open: Vec<usize>,
     /// The questions that were open.
-    questions: Vec<Box<str>>,
+    questions: Vec<Question>,
     /// The hop that the agent is to take up with its next reply.
     unaccepted: Option<(Box<str>, usize)>,
     was_done: bool,
+    /// The branches that had ended and were told of.
+    links: usize,
+    /// Those that were open, by path.
+    branches: Vec<(Box<str>, Self)>,
 }
 
 impl Step {
-    /// What to [announce](Self::announced_since) is compared with. It tells of the run at the root alone.
+    /// What to [announce](Self::announced_since) is compared with.
     pub fn glimpse(&self) -> Glimpse {
         let run = self.run();
         let hops = run.trail().hops();
-        let refused = hops.iter().rev().take_while(|hop| !hop.outcome.is_taken()).cloned().collect();
+        let refused: Vec<_> = hops.iter().rev().map_while(refusal).collect();
         let is_open = |hop: &Hop| hop.outcome.is_taken() && hop.end.is_none();
         let open = hops.iter().enumerate().filter(|(_, hop)| is_open(hop)).map(|(place, _)| place).collect();
-        let questions = match self {
-            Self::AskHuman(asking) => asking.questions.iter().map(|question| question.id.clone()).collect(),
-            _ => Vec::new(),
-        };
         let unaccepted = match self {
             Self::CallModel(_) => run.to_be_accepted().map(|hop| (hop.id.clone(), constraints(hop))),
             _ => None,
         };
-        let was_done = matches!(self, Self::Done(_));
-        Glimpse { hops: hops.len(), refused, open, questions, unaccepted, was_done }
+        let below = self.branches().iter().map(|branch| (branch.path().into(), branch.step().glimpse()));
+        Glimpse {
+            settled: hops.len() - refused.len(),
+            refused: refused
+                .into_iter()
+                .map(|(hop, refusal)| (hop.into(), Box::new(refusal.clone())))
+                .collect(),
+            open,
+            questions: match self {
+                Self::AskHuman(asking) => asking.questions.clone(),
+                _ => Vec::new(),
+            },
+            unaccepted,
+            was_done: matches!(self, Self::Done(_)),
+            links: run.links().len(),
+            branches: below.collect(),
+        }
     }
 
-    /// What has followed from `input`, for the run at the root; the glimpse is of the step before. It is the same whenever
-    /// it is derived, so a replay can be compared with what was written down.
-    pub fn announced_since(&self, before: &Glimpse, input: &InputKind) -> Vec<Announcement> {
-        let run = self.run();
+    /// What has followed from `input`, which came to the run at the root of this step; the glimpse is of the step before. It
+    /// is the same whenever it is derived, so a replay can be compared with what was written down. Of branches it tells what
+    /// befell them by this input: they were opened, called off, or are over their time.
+    pub fn announced_since(&self, before: &Glimpse, input: &Input) -> Vec<Announced> {
         let mut told = Vec::new();
-        if let (InputKind::ModelResponded { .. }, Some((hop, constraints))) = (input, &before.unaccepted) {
+        if let (InputKind::ModelResponded { .. }, Some((hop, constraints))) =
+            (&input.what, &before.unaccepted)
+        {
             told.push(Announcement::ReceiverAccepted { hop: hop.clone(), constraints: *constraints });
         }
-        told.extend(self.planned(input));
+        let leads_on = input.what.leads_on();
+        #[cfg(test)]
+        let leads_on = planted::instead(Bug::PlanToldAgain, leads_on, || true);
+        if leads_on {
+            told.extend(self.planned(&input.what));
+        }
+        let was_done = before.was_done && !input.what.begins_anew();
+        let mut all = Vec::new();
+        self.tell(before, was_done, told, &mut all);
+        all.into_iter().map(|(run, what)| Announced { run, at: input.at, what }).collect()
+    }
+
+    /// What befell the run and its branches; `told` comes first.
+    fn tell(&self, before: &Glimpse, was_done: bool, mut told: Vec<Announcement>, all: &mut Told) {
+        let run = self.run();
         told.extend(refused(run, before));
         told.extend(closed(run, before));
-        match self {
-            Self::AskHuman(asking) => told.extend(asking.escalated(before)),
-            Self::Done(done) if !before.was_done => told.push(done.closed()),
-            _ => {}
+        if let Self::AskHuman(asking) = self {
+            told.extend(asking.escalated(before));
         }
-        told
+        all.extend(told.into_iter().map(|what| (run.conversation.clone(), what)));
+        for branch in self.branches() {
+            let earlier = before.branch(branch.path());
+            branch.step().tell(earlier, earlier.was_done, Vec::new(), all);
+        }
+        tell_ended(run, before, all);
+        if let (Self::Done(done), false) = (self, was_done) {
+            all.push((run.conversation.clone(), done.closed()));
+        }
     }
 
     /// What is to be done with the calls of the newest reply, once that is known.
     fn planned(&self, input: &InputKind) -> Option<Announcement> {
-        if matches!(input, InputKind::HandoffCommitted { .. } | InputKind::TurnReceived { .. }) {
-            return None;
-        }
-        let nothing = (Vec::new(), Vec::new(), None);
         let (tools, branches, handoff) = match self {
             // A call that has its output changes nothing in the plan for the others.
-            Self::CallTools(_) if !matches!(input, InputKind::ModelResponded { .. }) => return None,
-            Self::CallTools(calls) => (calls.planned(), Vec::new(), None),
+            Self::CallTools(calls) if matches!(input, InputKind::ModelResponded { .. }) => {
+                (calls.planned(), Vec::new(), None)
+            }
             Self::Delegate(delegation) => {
                 let paths = delegation.branches().iter().map(|branch| branch.path().into());
                 (Vec::new(), paths.collect(), None)
             }
             Self::HandOff(handoff) => (Vec::new(), Vec::new(), Some(handoff.hop().id.clone())),
-            Self::CallModel(_) | Self::AskHuman(_) | Self::Done(_) => nothing,
+            Self::CallTools(_) | Self::CallModel(_) | Self::AskHuman(_) | Self::Done(_) => return None,
         };
-        let is_empty = tools.is_empty() && branches.is_empty() && handoff.is_none();
-        (!is_empty).then_some(Announcement::Planned { tools, branches, handoff })
+        Some(Announcement::Planned { tools, branches, handoff })
+    }
+}
+
+/// Announcements, each with its run.
+type Told = Vec<(Box<str>, Announcement)>;
+
+static NOTHING: Glimpse = Glimpse {
+    settled: 0,
+    refused: Vec::new(),
+    open: Vec::new(),
+    questions: Vec::new(),
+    unaccepted: None,
+    was_done: false,
+    links: 0,
+    branches: Vec::new(),
+};
+
+impl Glimpse {
+    /// What was known of a branch: nothing, when it was not open.
+    fn branch(&self, path: &str) -> &Self {
+        self.branches.iter().find(|(of, _)| **of == *path).map_or(&NOTHING, |(_, glimpse)| glimpse)
+    }
+}
+
+/// What befell branches that have ended with the step of the run that asked.
+fn tell_ended(run: &Run, before: &Glimpse, all: &mut Told) {
+    #[cfg(test)]
+    if planted::is(Bug::EndOfBranchNotTold) {
+        return;
+    }
+    let ended = run.links().iter().skip(before.links).filter_map(|link| Some((link, link.run()?)));
+    for (link, done) in ended {
+        let earlier = before.branch(&link.id);
+        let told = refused(done.run(), earlier).chain(closed(done.run(), earlier));
+        all.extend(told.map(|what| (link.id.clone(), what)));
+        tell_ended(done.run(), earlier, all);
+        if !earlier.was_done {
+            all.push((link.id.clone(), done.closed()));
+        }
     }
 }
 
 impl Run {
     /// The hop by which the active agent got the turn, while it has not replied since.
     pub(crate) fn to_be_accepted(&self) -> Option<&Hop> {
+        #[cfg(test)]
+        if planted::is(Bug::TakingUpNotTold) {
+            return None;
+        }
         let hop = self.trail.held(&self.active)?;
         let (_, reply) = self.place_of(&hop.id)?;
         (reply == self.model_calls).then_some(hop)
@@ -139,8 +219,8 @@ impl CallTools {
             tool,
             place,
             digest: hex(call.input().get()),
-            effect: effect(definition, call),
-            business_key: business_key(definition, call),
+            effect: definition.table().effect(call.name()).as_str().into(),
+            business_key: definition.table().business_key(call).map(Into::into),
             undoes: undone(definition, call, chronicle),
         })
     }
@@ -155,23 +235,20 @@ impl CallTools {
     }
 }
 
-/// What can be known of a tool's effect after a crash.
-fn effect(_definition: &Definition, _call: &ToolUse) -> Box<str> {
-    "at_most_once".into()
-}
-
-/// The key of the effect that this call undoes.
-fn undone(_definition: &Definition, _call: &ToolUse, _chronicle: &Chronicle) -> Option<Box<str>> {
-    None
-}
-
-fn business_key(_definition: &Definition, _call: &ToolUse) -> Option<Box<str>> {
-    None
+/// The key of the effect that a call undoes.
+fn undone(definition: &Definition, call: &ToolUse, chronicle: &Chronicle) -> Option<Box<str>> {
+    let undoes = definition.table().declaration(call.name())?.undoes()?;
+    let named = undoes.named_by(call)?;
+    let is_it = |effect: &&Effect| {
+        let result = effect.result.as_deref().filter(|_| effect.tool.as_str() == undoes.tool());
+        result.and_then(|result| undoes.named_in(result)).is_some_and(|of| of == named)
+    };
+    Some(chronicle.effects().iter().rev().find(is_it)?.key.clone())
 }
 
 impl AskHuman {
     fn escalated(&self, before: &Glimpse) -> Option<Announcement> {
-        let new = self.questions.iter().filter(|question| !before.questions.contains(&question.id));
+        let new = self.questions.iter().filter(|question| !before.questions.contains(question));
         let questions: Vec<Asked> = new.map(asked).collect();
         (!questions.is_empty()).then_some(Announcement::Escalated { questions })
     }
@@ -190,9 +267,10 @@ impl Question {
 }
 
 impl Done {
-    /// The id of the answer that ends this turn: the same however often it is sent.
+    /// The id of the answer that ends this turn: the same however often it is sent. A run that goes on from its end, as one
+    /// that is tried again, ends with another answer.
     pub fn answer_id(&self) -> String {
-        derived_id(self.run.conversation(), &[self.run.messages()])
+        self.run.reply_id()
     }
 
     fn closed(&self) -> Announcement {
@@ -206,24 +284,32 @@ impl Done {
 
 /// Handoffs that were refused since, those of a reply that was ruled on again only where something has changed.
 fn refused<'a>(run: &'a Run, before: &'a Glimpse) -> impl Iterator<Item = Announcement> + 'a {
-    let since = before.hops.saturating_sub(before.refused.len());
-    let new = run.trail().hops().iter().skip(since).filter(|hop| !before.refused.contains(hop));
-    new.filter_map(|hop| match &hop.outcome {
-        HopOutcome::Refused { refusal } => Some(Announcement::HandoffRefused {
-            hop: hop.id.clone(),
-            to: hop.to.clone(),
-            refusal: refusal.clone(),
-        }),
-        HopOutcome::Taken { .. } => None,
+    let since = run.trail().hops().iter().skip(before.settled);
+    let refused = since.filter_map(|hop| Some((hop, refusal(hop)?)));
+    let is_known = |(id, why): (&str, &Refusal)| {
+        before.refused.iter().any(|(known, refusal)| **known == *id && **refusal == *why)
+    };
+    refused.filter(move |(_, (id, why))| !is_known((id, why))).map(|(hop, (id, why))| {
+        Announcement::HandoffRefused { hop: id.into(), to: hop.to.clone(), refusal: Box::new(why.clone()) }
     })
+}
+
+/// The id of a hop that was refused, and why.
+fn refusal(hop: &Hop) -> Option<(&str, &Refusal)> {
+    match &hop.outcome {
+        HopOutcome::Refused { refusal } => Some((&hop.id, refusal)),
+        HopOutcome::Taken { .. } => None,
+    }
 }
 
 /// Work that has ended since, and work that goes on again.
 fn closed<'a>(run: &'a Run, before: &'a Glimpse) -> impl Iterator<Item = Announcement> + 'a {
     let hops = run.trail().hops().iter().enumerate().filter(|(_, hop)| hop.outcome.is_taken());
     hops.filter_map(|(place, hop)| {
-        let was_open = place >= before.hops || before.open.contains(&place);
+        let was_open = place >= before.settled || before.open.contains(&place);
         match (was_open, hop.end) {
+            #[cfg(test)]
+            (true, Some(_)) if planted::is(Bug::ClosingNotTold) => None,
             (true, Some(end)) => Some(Announcement::ObligationClosed {
                 hop: hop.id.clone(),
                 how: end.how,

@@ -33,7 +33,8 @@ impl CallTools {
     }
 
     /// The calls to run, each with its place among the calls of the reply. A call of a tool that is switched
-    /// off, one that a person has rejected, and one for which no tool call is left are none of them: each gets an error.
+    /// off, one that a person has rejected, and one for which no tool call is left are none of them: each gets an error. Nor
+    /// is one that was [in doubt](Self::doubt) and of which a person has said what came of it.
     pub fn calls(&self) -> impl Iterator<Item = (usize, &ToolUse)> {
         self.looked_at().filter(|(_, told)| told.is_none()).map(|(call, _)| call)
     }
@@ -41,7 +42,9 @@ impl CallTools {
     /// The calls of the agent's own tools, each with what it is told when it does not run. The first are those that run
     /// when there are more than the run may make.
     fn looked_at(&self) -> impl Iterator<Item = ((usize, &ToolUse), Option<ToolOutput>)> {
-        let mut left = self.run.left(Measure::ToolCalls);
+        // What was in doubt was made, whatever else is still to be.
+        let mut left =
+            self.run.left(Measure::ToolCalls).map(|left| left.saturating_sub(self.count_attested()));
         self.inner.calls().map(move |(place, call)| {
             let mut told = self.told(place, call);
             match &mut left {
@@ -54,13 +57,14 @@ impl CallTools {
     }
 
     /// The step with an answer for each call that does not run: nobody has to wait for it, or to doubt what it did.
-    pub(super) fn settled(mut self) -> Self {
+    pub(super) fn settled(self) -> Self {
+        let mut this = self.attested();
         let told: Vec<(usize, ToolOutput)> =
-            self.looked_at().filter_map(|((place, _), told)| Some((place, told?))).collect();
+            this.looked_at().filter_map(|((place, _), told)| Some((place, told?))).collect();
         for (place, output) in told {
-            self.inner.settle(place, output);
+            this.inner.settle(place, output);
         }
-        self
+        this
     }
 
     /// What a call is told for which no tool call is left.
@@ -72,7 +76,9 @@ impl CallTools {
 
     /// What a call is told that does not run, whatever is left.
     fn told(&self, place: usize, call: &ToolUse) -> Option<ToolOutput> {
-        self.is_off(call).then(|| switched_off(call)).or_else(|| self.rejected(place, call))
+        let attested = self.run.attested(place, call);
+        let off = || self.is_off(call).then(|| switched_off(call));
+        attested.or_else(off).or_else(|| self.run.rejected(place, call))
     }
 
     fn is_off(&self, call: &ToolUse) -> bool {
@@ -140,8 +146,11 @@ impl CallTools {
             return Err(Box::new(self));
         }
         self.inner.complete(place, output);
-        self.run.tool_calls = self.run.tool_calls.saturating_add(1);
-        self.run.charge(Shared::ToolCalls, 1);
+        let ran = 1;
+        #[cfg(test)]
+        let ran = planted::instead(Bug::OutputCountedTwice, ran, || 2);
+        self.run.tool_calls = self.run.tool_calls.saturating_add(ran);
+        self.run.charge(Shared::ToolCalls, ran.into());
         if self.calls().next().is_some() {
             return Ok(Step::CallTools(self));
         }

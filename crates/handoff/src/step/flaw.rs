@@ -21,11 +21,13 @@ mod chain;
 mod end;
 mod holders;
 mod hop;
+mod inquiry;
 mod question;
 mod reply;
 
 use budget::Out;
-use reply::{ReplyOf, are_decided, asks_delegates};
+use inquiry::Conversation;
+use reply::{ReplyOf, asks_delegates};
 
 /// What is wrong where a person's answer has no question of its own.
 const UNASKED: &str = "an answer is on record that nobody was asked for";
@@ -87,12 +89,7 @@ impl Step {
         if inner.is_some_and(|inner| !ReplyOf::newest(run).is_settled(relay, run, inner)) {
             return Some("a plan does not fit its call".to_owned());
         }
-        let calls = match self {
-            Self::CallTools(step) => Some(&step.inner),
-            Self::AskHuman(AskHuman { held: Held::Tools(inner), .. }) => Some(inner),
-            _ => None,
-        };
-        if calls.is_some_and(|calls| !are_decided(run, calls)) {
+        if !run.answers_fit_calls(Conversation::out(self)) || !self.affords_its_doubts() {
             return Some(UNASKED.to_owned());
         }
         match self {

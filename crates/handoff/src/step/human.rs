@@ -1,23 +1,23 @@
 //! The run waits for a person.
 //!
 //! ```text
-//!   CallTools ──ask───▶ AskHuman ──answer, the last one──▶ CallTools ...
-//!   a reply ──────────▶ AskHuman ──answer, the last one──▶ Delegate, HandOff, CallModel, Done ...
+//!   CallTools ──ask_about──▶ AskHuman ──answer, the last one──▶ CallTools ...
+//!   a reply ───────────────▶ AskHuman ──answer, the last one──▶ Delegate, HandOff, CallModel, Done ...
 //! ```
 //!
 //! What was answered is on record in the run, by the question's id. The rest is a function of it: when the last answer
 //! is there, the step is looked at once more as if it had just been reached, and finds each decision where it needs it.
 
 use serde::{Deserialize, Serialize};
-use sommelier_protocol::{ToolName, ToolUse};
+use sommelier_protocol::ToolUse;
 use sommelier_runtime::turn::{Reserved, ToolCalls};
-use sommelier_runtime::{ToolOutput, derived_id, tool};
+use sommelier_runtime::{ToolOutput, derived_id};
 
 use super::{CallTools, Done, HandOff, Step, reserved, tell};
 use crate::arbiter::Taken;
 #[cfg(test)]
 use crate::planted::{self, Bug};
-use crate::question::{ASK_HUMAN, Answer, Asks, Decision, Question, Rejected, Wording};
+use crate::question::{ASK_HUMAN, Answer, Asks, Decision, Question, Rejected, Wording, suffix};
 use crate::{DelegateRefusal, Millis, Refusal, Relay, Run, RunEnd, pseudo_tool};
 
 /// Questions are open that only a person can answer. Nothing else goes on in this run until they are.
@@ -64,28 +64,15 @@ impl AskHuman {
         let Some(question) = self.questions.iter().find(|question| *question.id == *id) else {
             return Err(Rejected::Unknown { id: id.to_owned(), open: Vec::new() });
         };
-        let no_choice = |choices: Vec<String>, found: &str| {
-            Err(Rejected::NoChoice { id: id.to_owned(), answer: found.to_owned(), choices })
-        };
-        if !question.asks.choices().contains(&answer.as_str()) {
-            let choices = question.asks.choices().iter().map(ToString::to_string).collect();
-            return no_choice(choices, answer.as_str());
-        }
         #[cfg(test)]
-        if planted::is(Bug::NoChoiceTaken) {
+        if planted::is(Bug::NoChoiceTaken) && question.asks.choices().contains(&answer.as_str()) {
             return Ok(());
         }
-        match (&question.asks, answer) {
-            (Asks::Words { choices, .. }, Answer::Say { text }) if text.trim().is_empty() => {
-                let choices = choices.iter().map(ToString::to_string).collect();
-                no_choice(choices, text)
+        match question.asks.misfit(answer) {
+            None => Ok(()),
+            Some((found, choices)) => {
+                Err(Rejected::NoChoice { id: id.to_owned(), answer: found.to_owned(), choices })
             }
-            (Asks::Words { choices, .. }, Answer::Say { text })
-                if !choices.is_empty() && !choices.contains(text) =>
-            {
-                no_choice(choices.iter().map(ToString::to_string).collect(), text)
-            }
-            _ => Ok(()),
         }
     }
 
@@ -106,7 +93,7 @@ impl AskHuman {
         if takes_over {
             let by =
                 |run: &Run| RunEnd::TakenOver { by: run.newest_taking_over().unwrap_or_default().into() };
-            return Step::Done(self.end(relay, by, "a person decides; this was not done", at));
+            return Step::Done(self.end(relay, by, TAKEN_OVER, at));
         }
         if !self.questions.is_empty() {
             return Step::AskHuman(self);
@@ -121,12 +108,11 @@ impl AskHuman {
         }
     }
 
-    /// Ends the run here. Each open call is told `why` it was not run.
+    /// Ends the run here. Each open call is told `why` it was not run, or that nobody knows whether it was.
     pub(super) fn end(self, relay: &Relay, end: impl FnOnce(&Run) -> RunEnd, why: &str, at: Millis) -> Done {
-        let mut run = self.run;
-        let turn = match self.held {
-            Held::Tools(inner) => inner.leave(why),
-            Held::Reserved(inner) => inner.abandon(why),
+        let (mut run, turn) = match self.held {
+            Held::Tools(inner) => CallTools { run: self.run, inner }.left_open(&self.questions, why),
+            Held::Reserved(inner) => (self.run, inner.abandon(why)),
         };
         run.set_down(turn);
         let end = end(&run);
@@ -134,40 +120,8 @@ impl AskHuman {
     }
 }
 
-impl CallTools {
-    /// Asks a person whether the calls at these places may run. No call of the reply runs before they are answered.
-    ///
-    /// # Errors
-    /// The step is handed back when a place is none of [`calls`](Self::calls), or there is none.
-    pub fn ask(self, places: &[usize], at: Millis) -> Result<Step, Box<Self>> {
-        let question = |(place, call): (usize, &ToolUse)| {
-            let tool = ToolName::new(call.name()).ok()?;
-            let asks = Asks::Tool { call_id: call.id().into(), tool, input: call.input().clone() };
-            Some(Question { id: self.run.call_id(place).into(), from: self.run.active.clone(), at, asks })
-        };
-        let asked = self.calls().filter(|(place, _)| places.contains(place) && !self.is_approved(*place));
-        let questions: Vec<Question> = asked.filter_map(question).collect();
-        if questions.is_empty() || questions.len() != places.len() {
-            return Err(Box::new(self));
-        }
-        Ok(Step::AskHuman(AskHuman { run: self.run, held: Held::Tools(self.inner), questions }))
-    }
-
-    /// Whether a person has approved the call at this place.
-    pub fn is_approved(&self, place: usize) -> bool {
-        matches!(self.run.decision_at(place), Some(Answer::Approve))
-    }
-
-    /// What a call is answered with that a person has rejected.
-    pub(super) fn rejected(&self, place: usize, call: &ToolUse) -> Option<ToolOutput> {
-        match self.run.decision_at(place) {
-            #[cfg(test)]
-            _ if planted::is(Bug::RejectedToolRuns) => None,
-            Some(Answer::Reject { reason }) => Some(tool::denied(call.name(), reason)),
-            _ => None,
-        }
-    }
-}
+/// What a call is told that a person has taken out of the agents' hands.
+const TAKEN_OVER: &str = "a person decides; this was not done";
 
 /// What a question to a person is answered with: what is wrong with it, or what the person said. `None` while it is open.
 pub(super) fn settled(answer: Option<&Answer>, call: &ToolUse, most: usize) -> Option<ToolOutput> {
@@ -272,7 +226,7 @@ pub(super) fn escalate(
     if planted::is(Bug::EscalationNotAsked) {
         return tell(relay, run, inner, outputs, at);
     }
-    let id: Box<str> = format!("{hop}/escalation").into();
+    let id: Box<str> = [hop, suffix::ESCALATION].concat().into();
     if let Some(answer) = run.decision(&id) {
         let place = inner.calls().position(|(place, _)| run.call_id(place) == hop);
         let output = place.and_then(|place| outputs.get_mut(place));
@@ -376,13 +330,21 @@ impl Run {
 
     /// What was answered to the question about the call at `place` of the newest reply.
     pub(crate) fn decision_at(&self, place: usize) -> Option<&Answer> {
-        self.decision_record_at(place).map(|decision| &decision.answer)
+        self.decision_on(place, suffix::NONE).map(|decision| &decision.answer)
     }
 
     /// The answer to the question about the call at `place` of the newest reply, with the question. Most runs have no
     /// answers, and then no id is made to look for one.
     pub(crate) fn decision_record_at(&self, place: usize) -> Option<&Decision> {
-        if self.decisions().is_empty() { None } else { self.decision_record(&self.call_id(place)) }
+        self.decision_on(place, suffix::NONE)
+    }
+
+    /// As [`decision_record_at`](Self::decision_record_at), of the question whose id has this [`suffix`].
+    pub(super) fn decision_on(&self, place: usize, suffix: &str) -> Option<&Decision> {
+        if self.decisions().is_empty() {
+            return None;
+        }
+        self.decision_record(&[&self.call_id(place), suffix].concat())
     }
 
     /// The id of the call at `place` of the newest reply.

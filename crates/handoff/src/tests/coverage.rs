@@ -12,7 +12,7 @@ use crate::{Answer, DelegateRefusal, DelegateStatus, Guard, RunEnd};
 pub(super) struct Coverage(RefCell<BTreeMap<String, u32>>);
 
 /// What else a search must reach, beside every refusal, stop reason and end.
-pub(super) const SIGHTS: [&str; 53] = [
+pub(super) const SIGHTS: [&str; 56] = [
     "handed back (A→B→A)",
     "round a cycle of three",
     "activated again",
@@ -66,6 +66,9 @@ pub(super) const SIGHTS: [&str; 53] = [
     "tried again while somebody waits",
     "failed while somebody waits",
     "went on after a failure while somebody waits",
+    "tools skipped",
+    "cut between an input and what followed",
+    "cut after all that was told",
 ];
 
 impl Coverage {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::coverage::Coverage;
 use super::person::{Gate, Saying, drawn, one_of};
+use super::records::Records;
 use super::scenario::{CallOff, Moment, Move, ROOT, Reply, Scenario, Speech, Switch};
 use super::team::{POLICY, REQUIRED, Voice};
 use super::tree::Tree;
@@ -34,23 +35,29 @@ pub(super) const CALLED_OFF: &str = "changed my mind";
 ///
 /// Two runs go side by side, given the same answers: one as it is, and a twin that is saved as JSON and
 /// loaded before every step. They must be equal all the way, so a loaded run goes on as if it had not been
-/// saved. In the end the scenario is played once more in another order of the branches, which must come to the same.
+/// saved. What is done is written down, and the records lead to the same run. In the end the scenario is played once more in another order of the branches, which must come to the same.
 pub(super) fn play(scenario: &Scenario, coverage: &Coverage) {
     let relay = scenario.relay();
     let mut step = begun(&relay, scenario);
     let mut twin = step.clone();
     let mut hand = Hand::new(scenario);
     let mut tree = Tree::new(scenario, &relay, coverage);
+    let seed = format!("{:?}", (&scenario.order, scenario.replies.len(), scenario.max_model_calls));
+    let mut records = Records::of(&relay, &scenario.opening.words(1), &step, &seed, coverage);
     loop {
         let (switch, remark) = hand.news(&step);
         if let Some(switch) = switch {
-            step = switched(step, switch);
+            let next = switched(step.clone(), switch);
             twin = switched(twin, switch);
+            records.switched(&step, switch, &next);
+            step = next;
             tree.switched(switch);
         }
         if let Some((speech, words)) = remark {
-            step = step.hear(&relay, Words::new(words.clone()).unwrap());
+            let next = step.clone().hear(&relay, Words::new(words.clone()).unwrap());
             twin = twin.hear(&relay, Words::new(words.clone()).unwrap());
+            records.heard(&step, &words, &next);
+            step = next;
             tree.heard(&step, speech, words);
         }
         twin = relay.load(&twin.save().unwrap()).unwrap();
@@ -60,6 +67,7 @@ pub(super) fn play(scenario: &Scenario, coverage: &Coverage) {
             let next = called_off(&relay, step.clone(), &path);
             twin = called_off(&relay, twin, &path);
             hand.withdraw(&step, &next);
+            records.called_off(&step, &path, &next);
             tree.check_called_off(&step, &path, &next);
             step = next;
             continue;
@@ -73,9 +81,11 @@ pub(super) fn play(scenario: &Scenario, coverage: &Coverage) {
         let next = gone_on(&relay, step.clone(), &path, input.clone());
         twin = gone_on(&relay, twin, &path, input.clone());
         hand.withdraw(&step, &next);
+        records.passed(&step, &path, &input, &next);
         tree.check_passage(&step, &path, &input, &next);
         step = next;
     }
+    records.end(&step);
     if hand.may_differ {
         return;
     }

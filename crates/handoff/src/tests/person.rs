@@ -60,8 +60,12 @@ impl Saying {
     pub(super) fn answer(self, asks: &Asks, id: &str) -> Answer {
         let reason = format!("no to {id}").into();
         match (asks, self) {
-            (Asks::Tool { .. } | Asks::Handoff { .. }, Self::No) => Answer::Reject { reason },
-            (Asks::Tool { .. } | Asks::Handoff { .. }, _) => Answer::Approve,
+            (Asks::Tool { .. } | Asks::Handoff { .. } | Asks::Repeat { .. }, Self::No) => {
+                Answer::Reject { reason }
+            }
+            (Asks::Tool { .. } | Asks::Handoff { .. } | Asks::Repeat { .. }, _) => Answer::Approve,
+            (Asks::InDoubt { .. }, Self::No) => Answer::DidNotHappen,
+            (Asks::InDoubt { .. }, _) => Answer::Happened { result: format!("as to {id}").into() },
             (Asks::Escalation { .. }, Self::TakeOver) => {
                 Answer::TakeOver { note: format!("{id} is mine").into() }
             }
@@ -80,7 +84,8 @@ impl Saying {
     pub(super) fn odd(asks: &Asks, n: usize) -> Answer {
         let says = |text: &str| Answer::Say { text: text.into() };
         match (asks, n % 2) {
-            (Asks::Tool { .. } | Asks::Handoff { .. }, 0) => says("yes"),
+            (Asks::InDoubt { .. } | Asks::Repeat { .. }, _)
+            | (Asks::Tool { .. } | Asks::Handoff { .. }, 0) => says("yes"),
             (Asks::Tool { .. } | Asks::Handoff { .. }, _) => Answer::TakeOver { note: "mine".into() },
             (Asks::Escalation { .. }, _) | (Asks::Words { .. }, 0) => Answer::Approve,
             (Asks::Words { choices, .. }, _) if !choices.is_empty() => says("eve"),

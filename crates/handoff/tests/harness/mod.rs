@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "each test file uses its own part of the harness")]
 
 pub(crate) mod references;
+pub(crate) mod scribe;
 
 use sommelier_handoff::{
     Agent, AgentName, Answer, Budget, Delegate, Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome,

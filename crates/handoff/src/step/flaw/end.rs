@@ -3,7 +3,8 @@
 use sommelier_runtime::TurnEnd;
 
 use super::budget::Out;
-use super::{Place, SENT_BACK, UNSAID};
+use super::inquiry::Conversation;
+use super::{Place, SENT_BACK, UNASKED, UNSAID};
 use crate::step::{Done, end_of, may_be_mended};
 use crate::{Guard, Measure, Relay, RunEnd};
 
@@ -23,6 +24,9 @@ impl Done {
         }
         if !self.run.completions_were_said(relay, &[]) {
             return Some(UNSAID.to_owned());
+        }
+        if !self.run.answers_fit_calls(Conversation::at_rest(&[])) {
+            return Some(UNASKED.to_owned());
         }
         if !self.ends_its_work() {
             return Some("how a hop ended is not what the answer states".to_owned());

@@ -13,38 +13,20 @@ use crate::step::human::Held;
 use crate::step::{AskHuman, Step, reserved};
 use crate::{Asks, Decision, Hop, HopOutcome, OnRefusal, Question, Refusal, Relay, Run};
 
-/// Whether it is asked if this call may run.
-pub(super) fn is_about(asks: &Asks, call: &ToolUse) -> bool {
-    match asks {
-        Asks::Tool { call_id, tool, input } => {
-            (&**call_id, tool.as_str(), input) == (call.id(), call.name(), call.input())
-        }
-        _ => false,
-    }
-}
-
 impl AskHuman {
     /// Whether the questions are some of those that the turn leads to.
     pub(super) fn asks_what_it_would(&self, relay: &Relay) -> bool {
-        let ids: BTreeSet<&str> = self.questions.iter().map(|question| &*question.id).collect();
+        // No call is asked about in two ways at once.
+        let calls: BTreeSet<&str> = self.questions.iter().filter_map(Question::call).collect();
         let is_open = |question: &Question| self.run.decision(&question.id).is_none();
         if self.questions.is_empty()
-            || ids.len() < self.questions.len()
+            || calls.len() < self.questions.len()
             || !self.questions.iter().all(is_open)
         {
             return false;
         }
         match &self.held {
-            Held::Tools(inner) => {
-                let Some(agent) = relay.agent(self.run.active.as_str()) else { return false };
-                let calls = inner.calls().filter(|(_, call)| agent.table().needs_approval(call.name()));
-                let calls: Vec<_> = calls.collect();
-                self.questions.iter().all(|question| {
-                    let asked = calls.iter().find(|(place, _)| *self.run.call_id(*place) == *question.id);
-                    question.from == self.run.active
-                        && asked.is_some_and(|(_, call)| is_about(&question.asks, call))
-                })
-            }
+            Held::Tools(inner) => self.questions.iter().all(|question| self.may_ask(relay, inner, question)),
             Held::Reserved(inner) => {
                 if let [question] = &self.questions[..]
                     && self.may_be_overtaken(relay, inner, question)
@@ -91,11 +73,9 @@ impl AskHuman {
             Asks::Escalation { refusal } => {
                 let loud = run.first_to_escalate(relay);
                 arbiter::may_be_ruled_anew(relay, run, inner)
-                    && loud.is_some_and(|(hop, loud)| {
-                        loud == &**refusal && question.id.strip_suffix("/escalation") == Some(&*hop.id)
-                    })
+                    && loud.is_some_and(|(hop, loud)| loud == &**refusal && question.call() == Some(&*hop.id))
             }
-            Asks::Tool { .. } | Asks::Words { .. } => false,
+            Asks::Tool { .. } | Asks::Words { .. } | Asks::InDoubt { .. } | Asks::Repeat { .. } => false,
         }
     }
 }
@@ -133,19 +113,16 @@ impl Run {
     pub(super) fn flaw_of_decisions(&self, relay: &Relay) -> Option<&'static str> {
         let mut ids = BTreeSet::new();
         let is_answer = |Decision { question, answer, .. }: &Decision| {
-            let id = match &question.asks {
-                Asks::Escalation { .. } => question.id.strip_suffix("/escalation"),
-                _ => Some(&*question.id),
-            };
-            let is_of_run = id.and_then(|id| self.place_of(id)).is_some_and(|(message, reply)| {
-                message <= self.messages && (1..=self.model_calls).contains(&reply)
-            });
+            let is_of_run =
+                question.call().and_then(|id| self.place_of(id)).is_some_and(|(message, reply)| {
+                    message <= self.messages && (1..=self.model_calls).contains(&reply)
+                });
             is_of_run
                 && relay.agent(question.from.as_str()).is_some()
-                && question.asks.choices().contains(&answer.as_str())
+                && question.asks.misfit(answer).is_none()
         };
         let is_sound =
             self.decisions().iter().all(|decision| is_answer(decision) && ids.insert(&*decision.question.id));
-        (!is_sound).then_some(UNASKED)
+        (!is_sound || !self.asked_in_order()).then_some(UNASKED)
     }
 }

@@ -1,10 +1,9 @@
 //! What the calls of a reply cannot have been answered with.
 
 use sommelier_protocol::ToolUse;
-use sommelier_runtime::turn::{Reserved, ToolCalls};
+use sommelier_runtime::turn::Reserved;
 use sommelier_runtime::{AgentName, ToolOutput};
 
-use super::question::is_about;
 use crate::arbiter;
 use crate::run::Awaiting;
 use crate::step::{completing, human, reading};
@@ -53,15 +52,6 @@ impl<'a> ReplyOf<'a> {
             link.tool.as_str() == call.name() && *link.call_id == *call.id() && *output == link.told()
         })
     }
-}
-
-/// Whether what was answered about these calls was asked about just these.
-pub(super) fn are_decided(run: &Run, calls: &ToolCalls) -> bool {
-    calls.calls().all(|(place, call)| {
-        let id = run.call_id(place);
-        let mut decisions = run.decisions().iter().filter(|decision| *decision.question.id == *id);
-        decisions.all(|decision| is_about(&decision.question.asks, call))
-    })
 }
 
 /// Whether a call of a delegate waits for an answer.
