@@ -49,6 +49,37 @@
 //! # Ok::<(), JournalError>(())
 //! ```
 //!
+//! # Effects in the same file
+//!
+//! What happens in the journal's own database can be exactly once, since it is in one transaction with the event
+//! that tells of it. [`append_with`](Journal::append_with) does a caller's work there; [`SqliteStore`] hands it the
+//! transaction as a `&rusqlite::Connection`, and [`SqliteStore::connection`] is for what is done beside the journal.
+//!
+//! ```
+//! use rusqlite::Connection;
+//! use sommelier_store::{Epoch, Event, Journal, JournalError, SqliteStore, Undone};
+//!
+//! # let folder = std::env::temp_dir().join(format!("sommelier-store-work-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let store = SqliteStore::open(folder.join("journal.db"))?;
+//! let beside = store.connection()?;
+//! beside.execute_batch("CREATE TABLE seats (seat INTEGER PRIMARY KEY) STRICT")?;
+//! let mut take_seat_7 = |transaction: &dyn std::any::Any| {
+//!     let connection: &Connection = transaction.downcast_ref().ok_or(Undone)?;
+//!     connection.execute("INSERT INTO seats VALUES (7)", ()).map_err(|_| Undone)?;
+//!     Ok(vec![Event::new("seat_taken", 1, 1_000, "7").map_err(|_| Undone)?])
+//! };
+//! assert_eq!(store.append_with("guest-7", 0, Epoch::NONE, &mut take_seat_7)?.head().seq, 1);
+//!
+//! // Somebody else wants the same seat: neither a second one nor an event of it.
+//! assert_eq!(store.append_with("guest-8", 0, Epoch::NONE, &mut take_seat_7), Err(JournalError::Undone));
+//! let seats: i64 = beside.query_row("SELECT count(*) FROM seats", (), |row| row.get(0))?;
+//! assert_eq!((seats, store.heads()?.len()), (1, 1));
+//! # drop((beside, store));
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What is promised
 //!
 //! - **A batch is whole or absent,** and what was answered with `Ok` is there after a crash.
@@ -56,6 +87,8 @@
 //!   written.
 //! - **One owner:** the epoch is compared in the same transaction. Clocks only say when another may try.
 //! - **Once:** a batch has an id made of conversation, expected number and events.
+//! - **A work and its events are one:** what it wrote to the file is there with them, and without them it is not.
+//!   It is not begun for who is fenced or behind.
 //! - **Nothing is changed unseen.** Each record holds the hash of the one before. What breaks the chain is
 //!   found at the first record that does not fit, and the conversation is read-only. A tail that was cut off,
 //!   or a whole history that was written anew, is found by a [`Head`] that was kept where the store is not.
@@ -86,6 +119,8 @@ mod memory;
 mod record;
 mod rules;
 mod sqlite;
+mod turnstile;
+mod work;
 
 #[cfg(feature = "conformance")]
 pub use faults::{Fault, Faults};
@@ -93,7 +128,7 @@ pub use memory::MemoryStore;
 pub use record::computed_hash;
 /// The trait and the types that it speaks of, which are the driver's.
 pub use sommelier_runner::journal::{
-    Appended, Damage, Epoch, Event, Finding, Hash, Head, Heads, Journal, JournalError, LEASE_TAKEN, Lease,
-    MAX_BODY, MAX_NAME, NotAHash, Record, Unfit, Verified,
+    Appended, Damage, Epoch, Event, Finding, Hash, Head, Heads, Journal, JournalError, LEASE_TAKEN,
+    LateResult, Lease, MAX_BODY, MAX_NAME, NotAHash, Record, Undone, Unfit, Verified, Work,
 };
 pub use sqlite::{OpenError, Options, SqliteStore};

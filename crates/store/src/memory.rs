@@ -1,17 +1,21 @@
 //! A journal in memory: for lessons and tests, gone with the process.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use sommelier_runner::journal::{
-    Appended, Epoch, Event, Head, Heads, Journal, JournalError, Lease, Record, Verified,
+    Appended, Epoch, Event, Hash, Head, Heads, Journal, JournalError, LateResult, Lease, Record, Unfit,
+    Verified, Work,
 };
 
 use crate::chain::Chain;
 use crate::faults::Faults;
 use crate::health::{Health, locked};
 use crate::record::Row;
-use crate::rules::{Outcome, Request, Tail};
+use crate::rules::{Outcome, Request, Ruling, Tail};
+use crate::turnstile::Turnstile;
+use crate::work::done;
 
 /// A journal that lives as long as a handle on it.
 ///
@@ -27,9 +31,17 @@ use crate::rules::{Outcome, Request, Tail};
 /// ```
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    shelf: Arc<Mutex<BTreeMap<String, Kept>>>,
+    shelf: Arc<Shelf>,
     health: Health,
     faults: Faults,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    /// Who writes is inside; a work may take its time there, and others read meanwhile.
+    writing: Turnstile,
+    conversations: Mutex<BTreeMap<String, Kept>>,
+    late: Mutex<BTreeMap<String, Vec<LateResult>>>,
 }
 
 #[derive(Debug)]
@@ -37,6 +49,9 @@ struct Kept {
     rows: Vec<Row>,
     tail: Tail,
 }
+
+/// For how long a write waits for a work, as long as a file is waited for.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 impl MemoryStore {
     /// A store without a conversation.
@@ -61,7 +76,7 @@ impl MemoryStore {
     pub fn tamper(&self, conversation: &str, tamper: crate::conformance::Tamper) {
         use crate::conformance::Tamper;
 
-        let mut shelf = locked(&self.shelf);
+        let mut shelf = self.shelved();
         let Some(kept) = shelf.get_mut(conversation) else { return };
         let row = |kept: &mut Kept, seq: u64, change: &dyn Fn(&mut Row)| {
             kept.rows.iter_mut().filter(|row| row.record.seq == seq).for_each(change);
@@ -83,7 +98,7 @@ impl MemoryStore {
                 kept.tail.head = kept.rows.last().map_or(Head::START, |row| row.record.head());
             }
             Tamper::Forget => drop(shelf.remove(conversation)),
-            Tamper::Batch { seq } => row(kept, seq, &|row| row.batch = crate::Hash::ZERO),
+            Tamper::Batch { seq } => row(kept, seq, &|row| row.batch = Hash::ZERO),
             Tamper::Head { head } => kept.tail.head = head,
             Tamper::Epoch { epoch } => {
                 if let Some(holder) = &mut kept.tail.holder {
@@ -94,33 +109,69 @@ impl MemoryStore {
     }
 
     fn write(&self, request: Request) -> Result<Outcome, JournalError> {
-        self.health.check_writable(&request.conversation)?;
-        self.apply(request).map_err(|error| self.health.note(error))
+        let conversation = &request.conversation;
+        match request.apart() {
+            Some(ruling) => self.turn(conversation, || Ok(ruling)),
+            None => {
+                self.health.check_writable(conversation)?;
+                self.turn(conversation, || self.look_up(conversation, |tail, at| tail.rule(&request, at)))
+            }
+        }
     }
 
-    fn apply(&self, request: Request) -> Result<Outcome, JournalError> {
-        let mut shelf = locked(&self.shelf);
-        self.faults.before()?;
-        let start = Tail::START;
-        let kept = shelf.get(&request.conversation);
-        let rows = kept.map_or(&[][..], |kept| &kept.rows);
-        let at = |seq| Ok(find(rows, seq).map(|row| (row.batch, row.record.hash)));
-        let ruling = kept.map_or(&start, |kept| &kept.tail).rule(&request, at)?;
-        self.faults.before()?;
+    /// Writes what is ruled, when it is this handle's turn.
+    fn turn(
+        &self,
+        conversation: &str,
+        rule: impl FnOnce() -> Result<Ruling, JournalError>,
+    ) -> Result<Outcome, JournalError> {
+        let turn = self.shelf.writing.enter(LONGEST_WAIT)?;
+        let written = self.health.check().and_then(|()| {
+            self.faults.before()?;
+            let ruling = rule()?;
+            self.faults.before()?;
+            let outcome = self.put(conversation, ruling);
+            self.faults.after_commit()?;
+            Ok(outcome)
+        });
+        drop(turn);
+        written.map_err(|error| self.health.note(error))
+    }
+
+    fn put(&self, conversation: &str, ruling: Ruling) -> Outcome {
         if let Some(tail) = ruling.tail {
-            let kept =
-                shelf.entry(request.conversation).or_insert_with(|| Kept { rows: Vec::new(), tail: start });
+            let mut shelf = self.shelved();
+            let new = || Kept { rows: Vec::new(), tail: Tail::START };
+            let kept = shelf.entry(conversation.to_owned()).or_insert_with(new);
             kept.rows.extend(ruling.rows);
             kept.tail = tail;
         }
-        drop(shelf);
-        self.faults.after_commit()?;
-        Ok(ruling.outcome)
+        if let Some(late) = ruling.late {
+            locked(&self.shelf.late).entry(conversation.to_owned()).or_default().push(late);
+        }
+        ruling.outcome
+    }
+
+    /// Asks about a conversation's tail, beside a look at its records.
+    fn look_up<T>(
+        &self,
+        conversation: &str,
+        ask: impl FnOnce(&Tail, &dyn Fn(u64) -> Result<Option<(Hash, Hash)>, JournalError>) -> T,
+    ) -> T {
+        let shelf = self.shelved();
+        let kept = shelf.get(conversation);
+        let rows = kept.map_or(&[][..], |kept| &kept.rows);
+        let at = |seq| Ok(find(rows, seq).map(|row| (row.batch, row.record.hash)));
+        ask(kept.map_or(&Tail::START, |kept| &kept.tail), &at)
+    }
+
+    fn shelved(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {
+        locked(&self.shelf.conversations)
     }
 
     /// Looks at a conversation, and notes what was found.
     fn look(&self, conversation: &str, exported: Option<Head>) -> (Vec<Record>, u64, Option<crate::Finding>) {
-        let shelf = locked(&self.shelf);
+        let shelf = self.shelved();
         let kept = shelf.get(conversation);
         let rows = kept.map_or(&[][..], |kept| &kept.rows);
         let mut chain = Chain::new(conversation, exported.or_else(|| self.health.exported(conversation)));
@@ -133,7 +184,7 @@ impl MemoryStore {
 
     fn tail<T>(&self, conversation: &str, read: impl FnOnce(&Tail) -> T) -> Result<Option<T>, JournalError> {
         self.health.check()?;
-        Ok(locked(&self.shelf).get(conversation).map(|kept| read(&kept.tail)))
+        Ok(self.shelved().get(conversation).map(|kept| read(&kept.tail)))
     }
 }
 
@@ -146,6 +197,24 @@ impl Journal for MemoryStore {
         events: &[Event],
     ) -> Result<Appended, JournalError> {
         self.write(Request::append(conversation, expected_seq, epoch, events)?)?.appended()
+    }
+
+    fn append_with(
+        &self,
+        conversation: &str,
+        expected_seq: u64,
+        epoch: Epoch,
+        work: &mut Work<'_>,
+    ) -> Result<Appended, JournalError> {
+        Unfit::check_name(conversation)?;
+        self.health.check_writable(conversation)?;
+        let rule = || {
+            let tail = self.look_up(conversation, |tail, at| {
+                tail.admit(conversation, expected_seq, epoch, at).map(|()| tail.clone())
+            })?;
+            Ok(tail.worked(conversation, &done(work, &())?)?)
+        };
+        self.turn(conversation, rule)?.appended()
     }
 
     fn take_lease(
@@ -176,9 +245,24 @@ impl Journal for MemoryStore {
 
     fn salvage(&self, conversation: &str) -> Result<Vec<Record>, JournalError> {
         self.health.check()?;
-        let shelf = locked(&self.shelf);
+        let shelf = self.shelved();
         let rows = shelf.get(conversation).map_or(&[][..], |kept| &kept.rows);
         Ok(rows.iter().map(|row| row.record.clone()).collect())
+    }
+
+    fn newest(&self) -> Result<Vec<Record>, JournalError> {
+        self.health.check()?;
+        let shelf = self.shelved();
+        Ok(shelf.values().filter_map(|kept| kept.rows.last()).map(|row| row.record.clone()).collect())
+    }
+
+    fn note_late(&self, conversation: &str, epoch: Epoch, event: &Event) -> Result<(), JournalError> {
+        self.write(Request::note(conversation, epoch, event)?).map(drop)
+    }
+
+    fn late(&self, conversation: &str) -> Result<Vec<LateResult>, JournalError> {
+        self.health.check()?;
+        Ok(locked(&self.shelf.late).get(conversation).cloned().unwrap_or_default())
     }
 
     fn head(&self, conversation: &str) -> Result<Head, JournalError> {
@@ -187,7 +271,7 @@ impl Journal for MemoryStore {
 
     fn heads(&self) -> Result<Heads, JournalError> {
         self.health.check()?;
-        Ok(locked(&self.shelf).iter().map(|(name, kept)| (name.clone(), kept.tail.head)).collect())
+        Ok(self.shelved().iter().map(|(name, kept)| (name.clone(), kept.tail.head)).collect())
     }
 
     fn verify(&self, conversation: Option<&str>, exported: &Heads) -> Result<Verified, JournalError> {

@@ -1,7 +1,7 @@
 //! What may be written: decided here for every store, from what the store knows of a conversation.
 
 use sommelier_runner::journal::{
-    Appended, Damage, Epoch, Event, Finding, Hash, Head, JournalError, Lease, MAX_NUMBER, Unfit,
+    Appended, Damage, Epoch, Event, Finding, Hash, Head, JournalError, LateResult, Lease, MAX_NUMBER, Unfit,
 };
 
 use crate::record::{BatchId, Row, chained};
@@ -18,6 +18,7 @@ pub(crate) enum Wish {
     Append { expected: u64, epoch: Epoch, events: Vec<Event>, batch: Hash },
     Take { owner: String, now: u64, term: u64 },
     Renew { epoch: Epoch, now: u64, term: u64 },
+    Note(LateResult),
 }
 
 /// What became of it.
@@ -26,6 +27,7 @@ pub(crate) enum Outcome {
     Appended(Appended),
     Taken(Lease),
     Renewed,
+    Noted,
 }
 
 /// What a store keeps of a conversation beside its records: where they end, and who may go on.
@@ -50,6 +52,8 @@ pub(crate) struct Ruling {
     pub(crate) rows: Vec<Row>,
     /// None where nothing changes.
     pub(crate) tail: Option<Tail>,
+    /// To be kept apart.
+    pub(crate) late: Option<LateResult>,
     pub(crate) outcome: Outcome,
 }
 
@@ -61,12 +65,12 @@ impl Request {
         events: &[Event],
     ) -> Result<Self, Unfit> {
         Unfit::check_name(conversation)?;
-        if events.is_empty() {
-            return Err(Unfit::Empty);
-        }
-        Unfit::check_number(expected.saturating_add(events.len() as u64))?;
-        let batch = BatchId::of(conversation, expected, events);
-        let wish = Wish::Append { expected, epoch, events: events.to_vec(), batch };
+        let wish = Wish::Append {
+            expected,
+            epoch,
+            events: events.to_vec(),
+            batch: batch(conversation, expected, events)?,
+        };
         Ok(Self { conversation: conversation.to_owned(), wish })
     }
 
@@ -82,6 +86,21 @@ impl Request {
         Unfit::check_name(conversation)?;
         Unfit::check_number(now.saturating_add(term))?;
         Ok(Self { conversation: conversation.to_owned(), wish: Wish::Renew { epoch, now, term } })
+    }
+
+    pub(crate) fn note(conversation: &str, epoch: Epoch, event: &Event) -> Result<Self, Unfit> {
+        Unfit::check_name(conversation)?;
+        Unfit::check_number(epoch.get())?;
+        let wish = Wish::Note(LateResult { epoch, event: event.clone() });
+        Ok(Self { conversation: conversation.to_owned(), wish })
+    }
+
+    /// Decides on what is kept apart, whatever the conversation's state; none for all that belongs to its chain.
+    pub(crate) fn apart(&self) -> Option<Ruling> {
+        match &self.wish {
+            Wish::Note(late) => Some(Ruling::note(late)),
+            _ => None,
+        }
     }
 }
 
@@ -123,7 +142,26 @@ impl Tail {
                     ..Ruling::nothing(Outcome::Renewed)
                 })
             }
+            Wish::Note(late) => Ok(Ruling::note(late)),
         }
+    }
+
+    /// May a work be begun that is to be appended behind the record `expected`?
+    pub(crate) fn admit(
+        &self,
+        conversation: &str,
+        expected: u64,
+        epoch: Epoch,
+        at: impl FnMut(u64) -> Result<Option<(Hash, Hash)>, JournalError>,
+    ) -> Result<(), JournalError> {
+        self.stands(conversation, at)?;
+        self.fence(epoch)?;
+        if expected == self.head.seq { Ok(()) } else { Err(JournalError::Conflict(self.head)) }
+    }
+
+    /// Appends what a work told that was admitted.
+    pub(crate) fn worked(&self, conversation: &str, events: &[Event]) -> Result<Ruling, Unfit> {
+        Ok(self.append(conversation, events, batch(conversation, self.head.seq, events)?))
     }
 
     /// Is the record that the tail names there? Nothing is chained to one that is not.
@@ -174,7 +212,8 @@ impl Tail {
             ..holder
         });
         let (rows, head) = self.rows(conversation, self.epoch(), events, batch);
-        Ruling { rows, tail: Some(Self { head, holder }), outcome: Outcome::Appended(Appended::Head(head)) }
+        let outcome = Outcome::Appended(Appended::Head(head));
+        Ruling { rows, tail: Some(Self { head, holder }), ..Ruling::nothing(outcome) }
     }
 
     fn take(&self, conversation: &str, owner: &str, now: u64, term: u64) -> Result<Ruling, JournalError> {
@@ -190,7 +229,8 @@ impl Tail {
         let until = now.saturating_add(term);
         let holder = Holder { owner: owner.to_owned(), epoch, term, until };
         let lease = Lease { owner: owner.to_owned(), epoch, term, until, head };
-        Ok(Ruling { rows, tail: Some(Self { head, holder: Some(holder) }), outcome: Outcome::Taken(lease) })
+        let tail = Some(Self { head, holder: Some(holder) });
+        Ok(Ruling { rows, tail, ..Ruling::nothing(Outcome::Taken(lease)) })
     }
 
     fn rows(&self, conversation: &str, epoch: Epoch, events: &[Event], batch: Hash) -> (Vec<Row>, Head) {
@@ -209,7 +249,11 @@ impl Tail {
 
 impl Ruling {
     const fn nothing(outcome: Outcome) -> Self {
-        Self { rows: Vec::new(), tail: None, outcome }
+        Self { rows: Vec::new(), tail: None, late: None, outcome }
+    }
+
+    fn note(late: &LateResult) -> Self {
+        Self { late: Some(late.clone()), ..Self::nothing(Outcome::Noted) }
     }
 }
 
@@ -233,4 +277,13 @@ impl Outcome {
     fn foreign(&self) -> JournalError {
         JournalError::Broken(format!("the store gave the answer to another call: {self:?}"))
     }
+}
+
+/// The id of a batch that a journal takes.
+fn batch(conversation: &str, expected: u64, events: &[Event]) -> Result<Hash, Unfit> {
+    if events.is_empty() {
+        return Err(Unfit::Empty);
+    }
+    Unfit::check_number(expected.saturating_add(events.len() as u64))?;
+    Ok(BatchId::of(conversation, expected, events))
 }

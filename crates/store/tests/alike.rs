@@ -5,7 +5,7 @@
 mod harness;
 
 use harness::{Folder, event};
-use sommelier_store::{Epoch, Event, Journal, MemoryStore};
+use sommelier_store::{Epoch, Event, Journal, MemoryStore, Undone};
 
 /// Numbers that look random and are the same each time.
 struct Dice(u64);
@@ -26,13 +26,27 @@ fn ask(dice: &mut Dice, now: u64) -> Question {
     let owner = ["host-1", "host-2"][dice.below(2) as usize];
     let (back, ahead, term) = (dice.below(4), dice.below(2), dice.below(30));
     let events: Vec<Event> = (0..dice.below(3)).map(|n| event(now / 8 + n)).collect();
-    match dice.below(8) {
+    match dice.below(10) {
         0 => Box::new(move |journal| format!("{:?}", journal.take_lease(name, owner, now, term))),
         1 => Box::new(move |journal| {
             let epoch = Epoch::new((epoch(journal, name) + ahead).saturating_sub(back / 2));
             format!("{:?}", journal.renew_lease(name, epoch, now, term))
         }),
         2 => Box::new(move |journal| format!("{:?} {:?}", journal.load(name, back), journal.lease(name))),
+        3 => Box::new(move |journal| {
+            let epoch = Epoch::new(epoch(journal, name));
+            let expected = (journal.head(name).unwrap().seq + ahead).saturating_sub(back / 3);
+            let mut calls = 0;
+            let answer = journal.append_with(name, expected, epoch, &mut |_| {
+                calls += 1;
+                if back == 2 { Err(Undone) } else { Ok(events.clone()) }
+            });
+            format!("{answer:?} {calls}")
+        }),
+        4 => Box::new(move |journal| {
+            let noted = events.iter().map(|event| journal.note_late(name, Epoch::new(back), event));
+            format!("{:?} {:?}", noted.collect::<Vec<_>>(), (journal.late(name), journal.newest()))
+        }),
         _ => Box::new(move |journal| {
             let expected = (journal.head(name).unwrap().seq + ahead / 2).saturating_sub(back / 2);
             let epoch =

@@ -88,3 +88,57 @@ fn nothing_is_chained_to_a_record_that_is_gone() {
 fn writers_at_the_same_time_do_not_mix() {
     check(rules::writers_at_the_same_time_do_not_mix);
 }
+
+/// T8 (the store's half).
+#[test]
+fn a_work_is_appended_with_its_events() {
+    check(rules::a_work_is_appended_with_its_events);
+}
+
+/// T8 (the store's half), C157 (the store's half).
+#[test]
+fn a_work_is_not_begun_where_it_may_not_be_appended() {
+    check(rules::a_work_is_not_begun_where_it_may_not_be_appended);
+}
+
+/// T8 (the store's half), T29 (the store's half).
+#[test]
+fn a_work_that_fails_leaves_nothing() {
+    check(rules::a_work_that_fails_leaves_nothing);
+}
+
+/// T21.
+#[test]
+fn a_work_does_not_wait_for_itself() {
+    check(rules::a_work_does_not_wait_for_itself);
+}
+
+/// T22.
+#[test]
+fn works_and_appends_do_not_mix() {
+    check(rules::works_and_appends_do_not_mix);
+}
+
+/// T8 (the store's half), T14, T15.
+#[test]
+fn a_fault_around_a_work_leaves_the_old_state_or_the_new() {
+    check(rules::a_fault_around_a_work_leaves_the_old_state_or_the_new);
+}
+
+/// S1-34.
+#[test]
+fn the_newest_records_are_told() {
+    check(rules::the_newest_records_are_told);
+}
+
+/// C157 (the store's half).
+#[test]
+fn late_results_are_kept_apart() {
+    check(rules::late_results_are_kept_apart);
+}
+
+/// T14, T15.
+#[test]
+fn a_fault_leaves_a_late_result_kept_or_not() {
+    check(rules::a_fault_leaves_a_late_result_kept_or_not);
+}

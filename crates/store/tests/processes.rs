@@ -5,10 +5,12 @@
 
 mod harness;
 
+use std::any::Any;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use harness::{Folder, event};
+use rusqlite::Connection;
 use sommelier_store::{Epoch, Event, Heads, Journal, JournalError, Options, SqliteStore};
 
 const TASK: &str = "SOMMELIER_STORE_TEST_TASK";
@@ -25,8 +27,41 @@ fn the_other_process() {
             let answer = SqliteStore::open(file).unwrap().take_lease("a", "other", 1050, 100);
             tell(&format!("{answer:?}"));
         }
+        "do works" => do_works(&SqliteStore::open(file).unwrap()),
+        "stay in a work" => {
+            let store = SqliteStore::open(file).unwrap();
+            let _ = store.append_with("a", 1, Epoch::NONE, &mut |transaction| {
+                note(transaction, 1);
+                tell("in the work");
+                loop {
+                    std::thread::park();
+                }
+            });
+        }
         other => panic!("{other}"),
     }
+}
+
+/// Works that write a note and tell of it, one after another.
+fn do_works(store: &SqliteStore) {
+    for seq in store.head("a").unwrap().seq.. {
+        let work = store.append_with("a", seq, Epoch::NONE, &mut |transaction| {
+            note(transaction, seq);
+            Ok(vec![event(seq)])
+        });
+        tell(&format!("acknowledged {}", work.unwrap().head().seq));
+    }
+}
+
+fn note(transaction: &dyn Any, n: u64) {
+    let connection = transaction.downcast_ref::<Connection>().unwrap();
+    connection.execute("INSERT INTO notes VALUES (?1)", [n as i64]).unwrap();
+}
+
+fn notes(folder: &Folder) -> Vec<u64> {
+    let raw = folder.raw();
+    let mut statement = raw.prepare("SELECT n FROM notes ORDER BY n").unwrap();
+    statement.query_map((), |row| row.get::<_, i64>(0)).unwrap().map(|n| n.unwrap() as u64).collect()
 }
 
 /// Appends batches of three, and tells of each when it is acknowledged, until something is wrong.
@@ -106,6 +141,52 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
         assert!(last > seq, "{seq}, then {last}");
         seq = check(&folder, last);
     }
+}
+
+/// T8 (the store's half): killed at any moment, what works wrote and what the journal tells of them are the same,
+/// and everything that was acknowledged is there.
+#[test]
+fn a_kill_leaves_a_work_and_its_events_together() {
+    let folder = Folder::new();
+    folder.open().connection().unwrap().execute_batch("CREATE TABLE notes (n INTEGER) STRICT").unwrap();
+    let mut seq = 0;
+    for round in 0..10 {
+        let mut child = start(&folder, "", "do works");
+        let mut told = lines(&mut child).filter_map(|line| acknowledged(&line));
+        let read = told.by_ref().nth(round % 4).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let last = told.last().unwrap_or(read);
+        let store = folder.open();
+        assert!(store.verify(None, &Heads::new()).unwrap().is_sound());
+        let records = store.load("a", 1).unwrap();
+        let told: Vec<u64> = records.iter().map(|record| record.event.at()).collect();
+        assert_eq!((notes(&folder), told.len() as u64), (told.clone(), records.len() as u64));
+        assert!((last..=last + 1).contains(&(told.len() as u64)), "{last} acknowledged, {told:?}");
+        assert!(last > seq);
+        seq = told.len() as u64;
+    }
+}
+
+/// T8 (the store's half): killed between what a work wrote and the commit, neither is there, and nobody is held
+/// up by the dead.
+#[test]
+fn a_kill_within_a_work_leaves_nothing() {
+    let folder = Folder::new();
+    let store = folder.open();
+    store.connection().unwrap().execute_batch("CREATE TABLE notes (n INTEGER) STRICT").unwrap();
+    store.append("a", 0, Epoch::NONE, &[event(0)]).unwrap();
+    let mut child = start(&folder, "", "stay in a work");
+    assert!(lines(&mut child).any(|line| line == "in the work"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!((notes(&folder), store.head("a").unwrap().seq), (vec![], 1));
+    let answer = store.append_with("a", 1, Epoch::NONE, &mut |transaction| {
+        note(transaction, 2);
+        Ok(vec![event(2)])
+    });
+    assert_eq!((answer.unwrap().head().seq, notes(&folder)), (2, vec![2]));
+    assert!(store.verify(None, &Heads::new()).unwrap().is_sound());
 }
 
 /// T15: real errors of the system at many places, also within a write: the old state or the new, and the

@@ -5,8 +5,11 @@
 mod harness;
 
 use std::collections::BTreeSet;
+use std::sync::Barrier;
+use std::thread;
 
 use harness::{Folder, event};
+use rusqlite::Connection;
 use sommelier_store::{
     Epoch, Event, Hash, Head, Heads, Journal, LEASE_TAKEN, MAX_BODY, MemoryStore, Record, Unfit,
     computed_hash,
@@ -71,13 +74,45 @@ fn a_journal_of_the_first_version_is_read() {
     folder.raw().execute_batch(include_str!("golden/v1.sql")).unwrap();
     let heads: Heads = serde_json::from_str(include_str!("golden/v1.heads.json")).unwrap();
     let store = folder.open();
+    let version = |raw: &Connection| raw.query_row("PRAGMA user_version", (), |row| row.get::<_, i32>(0));
+    assert_eq!(version(&folder.raw()), Ok(2), "what it lacked was added");
     assert_eq!(store.heads().unwrap(), heads);
     assert!(store.verify(None, &heads).unwrap().is_sound());
     assert_eq!(store.append("guest-7", 4, Epoch::new(2), &[event(5)]).unwrap().head().seq, 5);
 
+    store.note_late("guest-7", Epoch::new(1), &event(6)).unwrap();
+    assert_eq!(store.late("guest-7").unwrap().len(), 1);
+    assert_eq!(store.newest().unwrap().len(), 2);
+
     let memory = MemoryStore::new();
     golden(&memory);
     assert_eq!(memory.heads().unwrap(), heads);
+}
+
+/// T20: several that open an old journal at the same moment bring it up once, and one that has it open already
+/// is not disturbed.
+#[test]
+fn a_journal_of_the_first_version_is_brought_up_once() {
+    for _ in 0..10 {
+        let folder = Folder::new();
+        let raw = folder.raw();
+        raw.execute_batch(include_str!("golden/v1.sql")).unwrap();
+        let start = Barrier::new(4);
+        thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| {
+                    start.wait();
+                    let store = folder.open();
+                    store.note_late("guest-7", Epoch::new(1), &event(1)).unwrap();
+                });
+            }
+        });
+        let store = folder.open();
+        assert_eq!(store.late("guest-7").unwrap().len(), 4);
+        assert!(store.verify(None, &Heads::new()).unwrap().is_sound());
+        // An older release writes what it always wrote.
+        raw.execute_batch("UPDATE conversations SET until = until + 1").unwrap();
+    }
 }
 
 /// What the golden journal holds.

@@ -12,8 +12,10 @@ mod event;
 mod finding;
 mod hash;
 mod head;
+mod late;
 mod lease;
 mod record;
+mod work;
 
 use thiserror::Error;
 
@@ -21,14 +23,16 @@ pub use event::{Event, LEASE_TAKEN, MAX_BODY, MAX_NAME, MAX_NUMBER, Unfit};
 pub use finding::{Damage, Finding, Verified};
 pub use hash::{Hash, NotAHash};
 pub use head::{Head, Heads};
+pub use late::LateResult;
 pub use lease::{Epoch, Lease};
 pub use record::Record;
+pub use work::{Undone, Work};
 
 /// A journal of events, in conversations that know nothing of each other.
 ///
-/// There is one way to write, [`append`](Self::append), and leases are taken by an append of their own kind.
-/// What is answered with `Ok` is safe: it is there after a crash. Calls block until they are answered, and
-/// every call is answered.
+/// There is one way to write, [`append`](Self::append): leases are taken by an append of their own kind, and
+/// [`append_with`](Self::append_with) is an append whose events come about while it is made. What is answered with `Ok` is
+/// safe: it is there after a crash. Calls block until they are answered, and every call is answered.
 ///
 /// Time comes from the caller, in milliseconds since 1970. A store has no clock.
 pub trait Journal: Send + Sync {
@@ -51,6 +55,29 @@ pub trait Journal: Send + Sync {
         expected_seq: u64,
         epoch: Epoch,
         events: &[Event],
+    ) -> Result<Appended, JournalError>;
+
+    /// Does a work in the store's transaction and appends the events that it tells, all of it or nothing: what the work
+    /// wrote to the same database and its events are both there, or both absent.
+    ///
+    /// Epoch and number are looked at first, so nothing of the work is begun for who is fenced or behind. It is called
+    /// once at most. Others who want to write wait for it, so it had better be short; by itself it may read what stood
+    /// before, from this journal, and is refused as [`JournalError::Busy`] where it wants to write other than through
+    /// what it is handed.
+    ///
+    /// There is no [`Appended::Duplicate`] here: nobody knows the events before the work is done. Whoever has lost an
+    /// answer and asks again is told of a conflict, and finds what happened in the journal.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Self::append); and [`JournalError::Undone`] if the work undoes itself or the database has undone it,
+    /// [`JournalError::Panicked`] if it panics, after which nothing of it is there and the store goes on.
+    fn append_with(
+        &self,
+        conversation: &str,
+        expected_seq: u64,
+        epoch: Epoch,
+        work: &mut Work<'_>,
     ) -> Result<Appended, JournalError>;
 
     /// Takes the right to write to a conversation, by an append that raises its epoch by one.
@@ -96,6 +123,29 @@ pub trait Journal: Send + Sync {
     ///
     /// The store cannot be read at all.
     fn salvage(&self, conversation: &str) -> Result<Vec<Record>, JournalError>;
+
+    /// The last record of each conversation, unchecked, in the order of their names: a cheap look at how each of them
+    /// stands. A conversation of which that record cannot be read is not among them; [`load`](Self::load) tells why.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    fn newest(&self) -> Result<Vec<Record>, JournalError>;
+
+    /// Keeps what a worker of an older epoch had to say, apart from the records, for [`late`](Self::late). It needs no
+    /// lease, and a conversation that is damaged takes it as well. The same said twice is kept twice.
+    ///
+    /// # Errors
+    ///
+    /// The call is unfit, the store is broken, or whatever prevents a write.
+    fn note_late(&self, conversation: &str, epoch: Epoch, event: &Event) -> Result<(), JournalError>;
+
+    /// What workers of a conversation said too late, in the order in which it came.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Damaged`] if one of them is nothing that can be read, or the store cannot be read.
+    fn late(&self, conversation: &str) -> Result<Vec<LateResult>, JournalError>;
 
     /// The names of all conversations, in order.
     ///
@@ -179,9 +229,17 @@ pub enum JournalError {
     /// There is no room. Nothing was written; the same call may succeed when there is room again.
     #[error("there is no room for it")]
     Full,
-    /// Somebody else has kept the store locked for longer than it waits. Nothing was written.
+    /// Somebody else has kept the store locked for longer than it waits, or the work that waits for this call has.
+    /// Nothing was written.
     #[error("the store is locked by somebody else")]
     Busy,
+    /// The work undid itself, or the database undid it, which it does for instance where there is no room. Nothing of
+    /// the work or its events is there.
+    #[error("the work was undone")]
+    Undone,
+    /// The work panicked, with these words. Nothing of the work or its events is there.
+    #[error("the work panicked: {0}")]
+    Panicked(String),
     /// After an error of the system nobody knows what is on disk. Every later call is answered with this,
     /// until the store is opened again and what is there has been read.
     #[error("the store is broken until it is opened again: {0}")]
@@ -189,4 +247,10 @@ pub enum JournalError {
     /// The call itself is not one that a journal takes.
     #[error(transparent)]
     Unfit(#[from] Unfit),
+}
+
+impl From<Undone> for JournalError {
+    fn from(Undone: Undone) -> Self {
+        Self::Undone
+    }
 }

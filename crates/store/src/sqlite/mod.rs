@@ -5,6 +5,8 @@ mod open;
 mod options;
 mod readers;
 mod rows;
+mod shared;
+mod works;
 mod writer;
 
 use std::fmt;
@@ -15,13 +17,16 @@ pub use open::OpenError;
 pub use options::Options;
 
 use sommelier_runner::journal::{
-    Appended, Damage, Epoch, Event, Finding, Head, Heads, Journal, JournalError, Lease, Record, Verified,
+    Appended, Damage, Epoch, Event, Finding, Head, Heads, Journal, JournalError, LateResult, Lease, Record,
+    Verified, Work,
 };
 
 use crate::chain::Chain;
 use crate::health::Health;
 use crate::rules::{Request, Tail};
 use readers::Readers;
+use shared::Shared;
+use works::{Place, Works};
 use writer::Writer;
 
 /// A journal in a file of SQLite, for any number of threads and processes.
@@ -51,9 +56,12 @@ use writer::Writer;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SqliteStore {
-    writer: Writer,
+    // In this order they are closed. Whoever is the last one copies the log, and only the writer knows not to
+    // where the store is broken.
     readers: Readers,
-    health: Arc<Health>,
+    works: Works,
+    writer: Writer,
+    shared: Arc<Shared>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -84,23 +92,45 @@ impl SqliteStore {
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let connection = open::writable(path, options)?;
-        let health = Arc::new(Health::default());
-        let writer = Writer::start(connection, options, Arc::clone(&health))?;
-        Ok(Self { writer, readers: Readers::new(path, options), health })
+        let shared = Arc::new(Shared::new(options));
+        Ok(Self {
+            readers: Readers::new(path, options),
+            works: Works::new(path, options, Arc::clone(&shared)),
+            writer: Writer::start(connection, Arc::clone(&shared))?,
+            shared,
+        })
     }
 
     /// How many transactions this handle has committed. Beside the number of appends it tells how many shared
     /// one.
     pub fn commits(&self) -> u64 {
-        self.writer.commits()
+        self.shared.commits()
+    }
+
+    /// A connection to the same file, for tables of one's own in it, with the settings that the journal's promises
+    /// rest on.
+    ///
+    /// What is written by it is committed by itself; what is to stand or fall with events is written in
+    /// [`append_with`](Journal::append_with). It copies no log, since nobody would see an error of that: the store
+    /// does so as it writes.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite says.
+    pub fn connection(&self) -> rusqlite::Result<rusqlite::Connection> {
+        self.works.connection()
+    }
+
+    fn health(&self) -> &Health {
+        &self.shared.health
     }
 
     fn read<T>(
         &self,
         read: impl FnOnce(&rusqlite::Connection) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
-        self.health.check()?;
-        self.readers.read(read).map_err(|error| self.health.note(error))
+        self.health().check()?;
+        self.readers.read(read).map_err(|error| self.health().note(error))
     }
 
     fn tail(&self, conversation: &str) -> Result<Tail, JournalError> {
@@ -117,12 +147,12 @@ impl SqliteStore {
     ) -> Result<(u64, Option<Finding>), JournalError> {
         let (id, tail) = match rows::tail(connection, conversation) {
             Err(JournalError::Damaged(finding)) => {
-                self.health.looked(conversation, Some(&finding));
+                self.health().looked(conversation, Some(&finding));
                 return Ok((0, Some(finding)));
             }
             read => read?,
         };
-        let mut chain = Chain::new(conversation, exported.or_else(|| self.health.exported(conversation)));
+        let mut chain = Chain::new(conversation, exported.or_else(|| self.health().exported(conversation)));
         let mut found = None;
         rows::each(connection, id, conversation, |row| {
             found = chain.next(row.as_ref().map_err(Clone::clone)).err();
@@ -133,7 +163,7 @@ impl SqliteStore {
         })?;
         let length = chain.length();
         let found = found.or_else(|| chain.end(&tail).err());
-        self.health.looked(conversation, found.as_ref());
+        self.health().looked(conversation, found.as_ref());
         Ok((length, found))
     }
 }
@@ -147,6 +177,18 @@ impl Journal for SqliteStore {
         events: &[Event],
     ) -> Result<Appended, JournalError> {
         self.writer.ask(Request::append(conversation, expected_seq, epoch, events)?)?.appended()
+    }
+
+    /// The work is handed the transaction as a [`&rusqlite::Connection`](rusqlite::Connection). It may write to any
+    /// table but the journal's own, and is denied pragmas, other databases, and the end of the transaction.
+    fn append_with(
+        &self,
+        conversation: &str,
+        expected_seq: u64,
+        epoch: Epoch,
+        work: &mut Work<'_>,
+    ) -> Result<Appended, JournalError> {
+        self.works.append(&Place { conversation, expected_seq, epoch }, work)
     }
 
     fn take_lease(
@@ -189,6 +231,18 @@ impl Journal for SqliteStore {
         })
     }
 
+    fn newest(&self) -> Result<Vec<Record>, JournalError> {
+        self.read(rows::newest)
+    }
+
+    fn note_late(&self, conversation: &str, epoch: Epoch, event: &Event) -> Result<(), JournalError> {
+        self.writer.ask(Request::note(conversation, epoch, event)?).map(drop)
+    }
+
+    fn late(&self, conversation: &str) -> Result<Vec<LateResult>, JournalError> {
+        self.read(|connection| rows::late(connection, conversation))
+    }
+
     fn conversations(&self) -> Result<Vec<String>, JournalError> {
         self.read(rows::names)
     }
@@ -217,6 +271,10 @@ impl Journal for SqliteStore {
                 for (id, seq) in rows::strays(connection)? {
                     let damage = Damage::Unreadable("it belongs to no conversation".to_owned());
                     verified.add(0, Some(Finding { conversation: format!("#{id}"), seq, damage }));
+                }
+                if let Some((seq, why)) = rows::late_damage(connection)? {
+                    let damage = Damage::Unreadable(why);
+                    verified.add(0, Some(Finding { conversation: "#late_results".to_owned(), seq, damage }));
                 }
             }
             Ok(verified)

@@ -15,7 +15,10 @@ use super::options::Options;
 const APPLICATION_ID: i32 = 0x536F_6D6D;
 
 /// The version of the tables.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
+
+/// The tables of the journal, which nobody else writes to.
+pub(super) const OURS: [&str; 3] = ["conversations", "events", "late_results"];
 
 /// Tables whose rows have the types that they were declared with. A conversation is a number in the records,
 /// so that their index stays small; what is hashed is its name.
@@ -44,6 +47,32 @@ CREATE TABLE events (
     PRIMARY KEY (conversation, seq)
 ) STRICT;
 ";
+
+/// What version 2 has more than version 1. What came late stands beside the records, with the conversation's
+/// name: nothing follows from it, and it is kept whatever becomes of them. It is rare and read by people, and so
+/// has no index.
+const SINCE_1: &str = "
+CREATE TABLE late_results (
+    id INTEGER PRIMARY KEY,
+    conversation TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+";
+
+/// What a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// There is nothing in it.
+    Empty,
+    /// A journal of version 1.
+    First,
+    /// A journal of this version.
+    Current,
+}
 
 /// Why a file was not opened. Nothing in it was changed.
 #[derive(Debug, Error)]
@@ -116,17 +145,22 @@ pub(super) fn writable(path: &Path, options: &Options) -> Result<Connection, Ope
     // Whose it is comes first: changing the mode would write to the file of somebody else. It is looked at in
     // one transaction, since another process may just be making it.
     let look = connection.transaction()?;
-    let is_new = is_new(&look, path)?;
+    let state = state(&look, path)?;
     look.finish()?;
-    if is_new {
-        make(&mut connection, path)?;
+    if state != State::Current {
+        bring_up(&mut connection, path)?;
     }
     keep_a_log(&connection, options.busy)?;
-    if let Some(bytes) = options.max_bytes {
-        let page: u32 = connection.query_row("PRAGMA page_size", (), |row| row.get(0))?;
-        let pages = (bytes / u64::from(page.max(1))).max(1);
-        connection.query_row(&format!("PRAGMA max_page_count = {pages}"), (), |_| Ok(()))?;
-    }
+    cap(&connection, options)?;
+    Ok(connection)
+}
+
+/// A connection that writes to tables of others, to a file that the writer has opened.
+pub(super) fn beside(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
+    let connection = connect(path, options)?;
+    // The writer alone copies the log, since it alone tells of an error.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    cap(&connection, options)?;
     Ok(connection)
 }
 
@@ -159,29 +193,42 @@ fn connect(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Is the file empty? It is an error if it is not ours.
-fn is_new(connection: &Connection, path: &Path) -> Result<bool, OpenError> {
+/// Each connection has a cap of its own.
+fn cap(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
+    let Some(bytes) = options.max_bytes else { return Ok(()) };
+    let page: u32 = connection.query_row("PRAGMA page_size", (), |row| row.get(0))?;
+    let pages = (bytes / u64::from(page.max(1))).max(1);
+    connection.query_row(&format!("PRAGMA max_page_count = {pages}"), (), |_| Ok(()))
+}
+
+/// What is in the file? It is an error if it is not ours.
+fn state(connection: &Connection, path: &Path) -> Result<State, OpenError> {
     let number = |pragma: &str| connection.query_row(pragma, (), |row| row.get::<_, i32>(0));
     let found = number("PRAGMA application_id").map_err(|error| no_database(path, error))?;
     if found == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0 {
-        return Ok(true);
+        return Ok(State::Empty);
     }
     if found != APPLICATION_ID {
         return Err(OpenError::Foreign { path: path.to_owned(), found });
     }
-    let found = number("PRAGMA user_version")?;
-    if found == VERSION {
-        return Ok(false);
+    match number("PRAGMA user_version")? {
+        1 => Ok(State::First),
+        VERSION => Ok(State::Current),
+        found => Err(OpenError::UnknownVersion { path: path.to_owned(), found, known: VERSION }),
     }
-    Err(OpenError::UnknownVersion { path: path.to_owned(), found, known: VERSION })
 }
 
-fn make(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+/// Makes the tables that are not there yet, all of them or none.
+fn bring_up(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
-    if is_new(&transaction, path)? {
+    let state = state(&transaction, path)?;
+    if state == State::Empty {
         transaction.execute_batch(TABLES)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    if state != State::Current {
+        transaction.execute_batch(SINCE_1)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     Ok(transaction.commit()?)

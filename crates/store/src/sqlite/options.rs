@@ -33,7 +33,7 @@ impl Options {
         Self { busy: Duration::from_secs(5), max_bytes: None, network: false, faults: Faults::NONE }
     }
 
-    /// For how long to wait while another process writes, before [`Busy`](crate::JournalError::Busy).
+    /// For how long to wait while another process writes or a work is done, before [`Busy`](crate::JournalError::Busy).
     #[must_use]
     pub fn busy_timeout(self, busy: Duration) -> Self {
         Self { busy, ..self }

@@ -2,7 +2,9 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row as SqlRow, named_params};
 
-use sommelier_runner::journal::{Damage, Epoch, Event, Finding, Hash, Head, Heads, JournalError, Record};
+use sommelier_runner::journal::{
+    Damage, Epoch, Event, Finding, Hash, Head, Heads, JournalError, LateResult, Record,
+};
 
 use crate::record::Row;
 use crate::rules::{Holder, Tail};
@@ -27,6 +29,11 @@ fn told_of(conversation: &str, seq: u64, error: rusqlite::Error) -> JournalError
     }
     let damage = Damage::Unreadable(error.to_string());
     JournalError::Damaged(Finding { conversation: conversation.to_owned(), seq, damage })
+}
+
+/// Is it about what is in the file, and not about reading it? Then it keeps nobody from the rest.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code().is_none_or(|code| code == ErrorCode::DatabaseCorrupt)
 }
 
 /// The number and the tail of a conversation; none and an empty tail if it has not begun.
@@ -88,7 +95,7 @@ pub(super) fn each(
             Ok(Some(row)) => read(row, conversation).map_err(|error| error.to_string()),
             Ok(None) => return Ok(()),
             // A page that is damaged is a finding. Anything else keeps nobody from reading again.
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            Err(error) if is_damage(&error) => {
                 next(Err(error.to_string()));
                 return Ok(());
             }
@@ -107,6 +114,82 @@ pub(super) fn names(connection: &Connection) -> Result<Vec<String>, JournalError
         connection.prepare_cached("SELECT name FROM conversations ORDER BY name").map_err(told)?;
     let names = statement.query_map((), |row| row.get("name")).map_err(told)?;
     names.collect::<rusqlite::Result<_>>().map_err(told)
+}
+
+/// The last record of each conversation, where it can be read.
+pub(super) fn newest(connection: &Connection) -> Result<Vec<Record>, JournalError> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT seq, epoch, kind, version, at, body, prev_hash, hash, batch FROM events
+             WHERE conversation = (SELECT id FROM conversations WHERE name = :name)
+             ORDER BY seq DESC LIMIT 1",
+        )
+        .map_err(told)?;
+    let mut newest = Vec::new();
+    for name in names(connection)? {
+        match statement.query_row(named_params! {":name": name}, |row| read(row, &name)).optional() {
+            Ok(row) => newest.extend(row.map(|row| row.record)),
+            Err(error) if is_damage(&error) => {}
+            Err(error) => return Err(told(error)),
+        }
+    }
+    Ok(newest)
+}
+
+/// What was said too late, in order.
+pub(super) fn late(connection: &Connection, conversation: &str) -> Result<Vec<LateResult>, JournalError> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT epoch, kind, version, at, body FROM late_results WHERE conversation = :name ORDER BY id",
+        )
+        .map_err(told)?;
+    let read =
+        |row: &SqlRow<'_>| Ok(LateResult { epoch: Epoch::new(number(row, "epoch")?), event: event(row)? });
+    let late = statement.query_map(named_params! {":name": conversation}, read).map_err(told)?;
+    late.zip(1..).map(|(late, nth)| late.map_err(|error| told_of(conversation, nth, error))).collect()
+}
+
+/// The first thing that was said too late and cannot be read, by its number among all, and what SQLite says.
+pub(super) fn late_damage(connection: &Connection) -> Result<Option<(u64, String)>, JournalError> {
+    let mut statement = connection
+        .prepare_cached("SELECT conversation, epoch, kind, version, at, body FROM late_results ORDER BY id")
+        .map_err(told)?;
+    let mut rows = statement.query(()).map_err(told)?;
+    for nth in 1.. {
+        let read = rows
+            .next()
+            .and_then(|row| row.map(|row| row.get::<_, String>("conversation").and(event(row))).transpose());
+        match read {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) if is_damage(&error) => return Ok(Some((nth, error.to_string()))),
+            Err(error) => return Err(told(error)),
+        }
+    }
+    Ok(None)
+}
+
+/// Writes what was said too late.
+pub(super) fn put_late(
+    connection: &Connection,
+    conversation: &str,
+    late: &LateResult,
+) -> Result<(), JournalError> {
+    let mut statement = connection
+        .prepare_cached(
+            "INSERT INTO late_results (conversation, epoch, kind, version, at, body)
+             VALUES (:conversation, :epoch, :kind, :version, :at, :body)",
+        )
+        .map_err(told)?;
+    let values = named_params! {
+        ":conversation": conversation,
+        ":epoch": signed(late.epoch.get()),
+        ":kind": late.event.kind(),
+        ":version": late.event.version(),
+        ":at": signed(late.event.at()),
+        ":body": late.event.body(),
+    };
+    statement.execute(values).map(drop).map_err(told)
 }
 
 /// Where each conversation ends.
@@ -181,16 +264,19 @@ pub(super) fn put(connection: &Connection, id: i64, row: &Row) -> Result<(), Jou
 }
 
 fn read(row: &SqlRow<'_>, conversation: &str) -> rusqlite::Result<Row> {
-    let event = Event::unchecked(row.get("kind")?, row.get("version")?, number(row, "at")?, row.get("body")?);
     let record = Record {
         conversation: conversation.to_owned(),
         seq: number(row, "seq")?,
         epoch: Epoch::new(number(row, "epoch")?),
-        event,
+        event: event(row)?,
         prev_hash: hash(row, "prev_hash")?,
         hash: hash(row, "hash")?,
     };
     Ok(Row { record, batch: hash(row, "batch")? })
+}
+
+fn event(row: &SqlRow<'_>) -> rusqlite::Result<Event> {
+    Ok(Event::unchecked(row.get("kind")?, row.get("version")?, number(row, "at")?, row.get("body")?))
 }
 
 fn hash(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Hash> {

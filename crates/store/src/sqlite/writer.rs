@@ -1,7 +1,6 @@
-//! The one thread that writes, and how it puts those together who wait at the same time.
+//! The one thread that appends, and how it puts those together who wait at the same time.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -9,10 +8,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::open::OpenError;
-use super::options::Options;
 use super::rows::{self, told};
+use super::shared::Shared;
 use crate::faults::Faults;
-use crate::health::Health;
 use crate::rules::{Outcome, Request, Ruling};
 use sommelier_runner::journal::JournalError;
 
@@ -21,10 +19,6 @@ const LARGEST_GROUP: usize = 256;
 
 /// How many requests may wait. Who comes later waits to be let in.
 const QUEUE: usize = 1024;
-
-/// After how many pages in the log it is copied into the file, about. A log that is copied is written over
-/// from its beginning, and a file that does not grow is synced faster.
-const CHECKPOINT_PAGES: usize = 1000;
 
 type Answer = Result<Outcome, JournalError>;
 
@@ -37,44 +31,32 @@ struct Job {
 pub(super) struct Writer {
     jobs: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
-    commits: Arc<AtomicU64>,
-    health: Arc<Health>,
+    shared: Arc<Shared>,
 }
 
 impl Writer {
-    pub(super) fn start(
-        connection: Connection,
-        options: &Options,
-        health: Arc<Health>,
-    ) -> Result<Self, OpenError> {
+    pub(super) fn start(connection: Connection, shared: Arc<Shared>) -> Result<Self, OpenError> {
         let (jobs, queue) = sync_channel(QUEUE);
-        let commits = Arc::new(AtomicU64::new(0));
-        let desk = Desk {
-            connection,
-            faults: options.faults.clone(),
-            health: Arc::clone(&health),
-            commits: Arc::clone(&commits),
-            uncopied: 0,
-        };
+        let desk = Desk { connection, shared: Arc::clone(&shared) };
         let thread = thread::Builder::new()
             .name("sommelier-store".to_owned())
             .spawn(move || desk.work(&queue))
             .map_err(OpenError::Thread)?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), commits, health })
-    }
-
-    pub(super) fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Relaxed)
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), shared })
     }
 
     /// Asks and waits for the answer. A thread that has died lets go of both ends, so nobody waits for it.
     pub(super) fn ask(&self, request: Request) -> Answer {
-        self.health.check_writable(&request.conversation)?;
+        let health = &self.shared.health;
+        if request.apart().is_none() {
+            health.check_writable(&request.conversation)?;
+        }
+        self.shared.check_not_at_work()?;
         let (answer, answered) = sync_channel(1);
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(Job { request, answer }).is_ok());
         match answered.recv() {
             Ok(answer) if sent => answer,
-            _ => Err(self.health.note(JournalError::Broken("the thread that writes has died".to_owned()))),
+            _ => Err(health.note(JournalError::Broken("the thread that writes has died".to_owned()))),
         }
     }
 }
@@ -92,11 +74,7 @@ impl Drop for Writer {
 /// What the thread has before it.
 struct Desk {
     connection: Connection,
-    faults: Faults,
-    health: Arc<Health>,
-    commits: Arc<AtomicU64>,
-    /// About how many pages stand in the log alone, as far as this handle has written them.
-    uncopied: usize,
+    shared: Arc<Shared>,
 }
 
 impl Desk {
@@ -110,15 +88,15 @@ impl Desk {
                 // Who has gone does not want to know.
                 let _ = caller.send(answer);
             }
-            self.copy_the_log();
+            self.shared.copy_the_log(&self.connection);
         }
     }
 
     /// Writes what has come in together, and has an answer for each.
     fn write(&mut self, requests: &[Request]) -> Vec<Answer> {
-        let error = match self.health.check().and_then(|()| self.together(requests)) {
+        let error = match self.together(requests) {
             Ok(answers) => return answers,
-            Err(error) => self.health.note(error),
+            Err(error) => self.shared.health.note(error),
         };
         if error == JournalError::Full && requests.len() > 1 {
             // There may be room for some of them.
@@ -130,13 +108,16 @@ impl Desk {
     /// One transaction for all. An `Err` means that nothing of it is there, or, if it breaks the store, that
     /// nobody knows.
     fn together(&mut self, requests: &[Request]) -> Result<Vec<Answer>, JournalError> {
-        self.faults.before()?;
+        let Shared { faults, health, .. } = &*self.shared;
+        let _turn = self.shared.enter()?;
+        health.check()?;
+        faults.before()?;
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(told)?;
         let mut written = 0;
         let mut answers = Vec::with_capacity(requests.len());
         for request in requests {
-            let answer = one(&transaction, request, &self.faults);
+            let answer = one(&transaction, request, faults);
             match answer {
                 Ok((outcome, pages)) => {
                     written += pages;
@@ -146,34 +127,17 @@ impl Desk {
                 Err(error) => answers.push(Err(error)),
             }
         }
-        self.faults.before()?;
+        faults.before()?;
         transaction.commit().map_err(told)?;
-        if written > 0 {
-            self.commits.fetch_add(1, Ordering::Relaxed);
-            self.uncopied += written;
-        }
-        self.faults.after_commit()?;
+        self.shared.committed(written);
+        faults.after_commit()?;
         Ok(answers)
-    }
-
-    /// Copies the log into the file now and then. After an error of it nobody knows what is on disk: the
-    /// system may have dropped what it could not write, and would call a second try a success.
-    fn copy_the_log(&mut self) {
-        if self.uncopied < CHECKPOINT_PAGES || self.health.check().is_err() {
-            return;
-        }
-        self.uncopied = 0;
-        let copied = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
-        // Where others read or write, or there is no room, it is done another time.
-        if let Err(error @ JournalError::Broken(_)) = copied.map_err(told) {
-            self.health.note(error);
-        }
     }
 }
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        if self.health.check().is_err() {
+        if self.shared.health.check().is_err() {
             // Closing copies the log. After an error that is for those to do who open it again.
             let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
@@ -198,8 +162,13 @@ fn one(
 ) -> Result<(Outcome, usize), JournalError> {
     faults.before()?;
     let conversation = &request.conversation;
-    let (id, tail) = rows::tail(transaction, conversation).map_err(read_only)?;
-    let ruling = tail.rule(request, |seq| rows::at(transaction, id, conversation, seq)).map_err(read_only)?;
+    let ruling = match request.apart() {
+        Some(ruling) => ruling,
+        None => {
+            let (id, tail) = rows::tail(transaction, conversation).map_err(read_only)?;
+            tail.rule(request, |seq| rows::at(transaction, id, conversation, seq)).map_err(read_only)?
+        }
+    };
     let run = |statement| transaction.prepare_cached(statement).and_then(|mut s| s.execute(())).map_err(told);
     run("SAVEPOINT request")?;
     match put(transaction, conversation, &ruling, faults) {
@@ -218,19 +187,25 @@ fn one(
 }
 
 /// What cannot be read for damage cannot be written after.
-fn read_only(error: JournalError) -> JournalError {
+pub(super) fn read_only(error: JournalError) -> JournalError {
     match error {
         JournalError::Damaged(finding) => JournalError::ReadOnly(finding),
         other => other,
     }
 }
 
-fn put(
+/// Writes what was ruled. Tells how many pages that took, about.
+pub(super) fn put(
     transaction: &Transaction<'_>,
     conversation: &str,
     ruling: &Ruling,
     faults: &Faults,
 ) -> Result<usize, JournalError> {
+    if let Some(late) = &ruling.late {
+        faults.before()?;
+        rows::put_late(transaction, conversation, late)?;
+        return Ok(2 + late.event.body().len() / 4096);
+    }
     let Some(tail) = &ruling.tail else { return Ok(0) };
     faults.before()?;
     let id = rows::put_tail(transaction, conversation, tail)?;
