@@ -1,5 +1,6 @@
 //! Bookings, and the ledger they are kept in.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -269,6 +270,8 @@ pub enum BookingStatus {
     Booked,
     /// It was cancelled.
     Cancelled,
+    /// It had been cancelled before, so that a request to cancel it did nothing. No booking is in this state: a receipt says so.
+    AlreadyCancelled,
 }
 
 /// What the customer is told after booking.
@@ -292,14 +295,25 @@ pub struct BookingReceipt {
     pub total_cents: Cents,
 }
 
-/// What the customer is told after cancelling.
+/// What the customer is told after cancelling, also when nothing was left to do.
+///
+/// ```
+/// use reservo::{BookingId, demo};
+///
+/// let receipt = demo().cancel(BookingId::new(5), &"key".into())?;
+/// assert_eq!(
+///     serde_json::to_string(&receipt).unwrap(),
+///     r#"{"booking_id":"RSV-0005","status":"already_cancelled","refund_cents":6000}"#,
+/// );
+/// # Ok::<(), reservo::ReservoError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelReceipt {
     /// The booking.
     pub booking_id: BookingId,
-    /// Its state.
+    /// Its state, or that it was in it before.
     pub status: BookingStatus,
-    /// What is given back.
+    /// What is given back, or was given back then.
     pub refund_cents: Cents,
 }
 
@@ -334,6 +348,14 @@ pub trait Bookings: fmt::Debug + Send + Sync {
         refund: Cents,
         key: &IdempotencyKey,
     ) -> Result<CancelReceipt, ReservoError>;
+
+    /// The ledger as it is within a transaction that somebody else ends: what is written through it is there when that is
+    /// committed, and not before. `None`, which it is when not written otherwise, where the ledger cannot write into one of
+    /// this type; then it is used as it stands.
+    fn within<'a>(&'a self, transaction: &'a dyn Any) -> Option<Box<dyn Bookings + 'a>> {
+        let _ = transaction;
+        None
+    }
 }
 
 /// A booking that has no id yet.

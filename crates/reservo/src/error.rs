@@ -98,7 +98,7 @@ pub enum ReservoError {
         /// The id as it was given.
         value: String,
     },
-    /// The booking is cancelled.
+    /// The booking is cancelled, by another request. A ledger says so; the house takes it for what was wanted.
     #[error("booking {value} is already cancelled, with {refund_cents} refunded; nothing is left to do")]
     AlreadyCancelled {
         /// The booking.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::booking::{
-    Booking, BookingId, BookingRequest, Bookings, CancelReceipt, IdempotencyKey, KeyUse, MemoryBookings,
-    NewBooking, TimeSlot,
+    Booking, BookingId, BookingRequest, BookingState, BookingStatus, Bookings, CancelReceipt, IdempotencyKey,
+    KeyUse, MemoryBookings, NewBooking, TimeSlot,
 };
 use crate::civil::DateTime;
 use crate::error::ReservoError;
@@ -85,30 +85,56 @@ impl Reservo {
     /// [`ReservoError::OutsideOpeningHours`], [`ReservoError::StartInPast`], [`ReservoError::SlotTaken`],
     /// [`ReservoError::KeyReused`].
     pub fn book(&self, request: BookingRequest, key: &IdempotencyKey) -> Result<Booking, ReservoError> {
+        self.book_in(&*self.bookings, request, key)
+    }
+
+    /// Books a room in `ledger`, which is the house's own or that within a transaction.
+    pub(crate) fn book_in(
+        &self,
+        ledger: &dyn Bookings,
+        request: BookingRequest,
+        key: &IdempotencyKey,
+    ) -> Result<Booking, ReservoError> {
         let BookingRequest { room, plan, date, start_hour, hours, customer } = request;
         let slot = TimeSlot::new(date, start_hour, hours, self.library.hours)?;
-        if slot.start() < self.now && self.bookings.find_by_key(key).is_none() {
+        if slot.start() < self.now && ledger.find_by_key(key).is_none() {
             return Err(ReservoError::StartInPast { value: slot.start(), now: self.now });
         }
         let total_cents = self.quote(room, plan, hours).total_cents;
-        self.bookings.insert(NewBooking { room, plan, slot, customer, total_cents }, key)
+        ledger.insert(NewBooking { room, plan, slot, customer, total_cents }, key)
     }
 
     /// Cancels a booking and gives back what the cancellation policy says. The same key on the same booking returns the
-    /// receipt of then.
+    /// receipt of then. A booking that was cancelled before is what was wanted: the receipt says what was given back then,
+    /// and that nothing was done now.
     ///
     /// # Errors
-    /// [`ReservoError::UnknownBooking`], [`ReservoError::AlreadyCancelled`], [`ReservoError::AlreadyStarted`],
-    /// [`ReservoError::KeyReused`].
+    /// [`ReservoError::UnknownBooking`], [`ReservoError::AlreadyStarted`], [`ReservoError::KeyReused`].
     pub fn cancel(&self, id: BookingId, key: &IdempotencyKey) -> Result<CancelReceipt, ReservoError> {
+        self.cancel_in(&*self.bookings, id, key)
+    }
+
+    /// Cancels a booking of `ledger`, which is the house's own or that within a transaction.
+    pub(crate) fn cancel_in(
+        &self,
+        ledger: &dyn Bookings,
+        id: BookingId,
+        key: &IdempotencyKey,
+    ) -> Result<CancelReceipt, ReservoError> {
         let booking =
-            self.bookings.find(id).ok_or_else(|| ReservoError::UnknownBooking { value: id.to_string() })?;
+            ledger.find(id).ok_or_else(|| ReservoError::UnknownBooking { value: id.to_string() })?;
         let start = booking.slot.start();
-        let repeated = self.bookings.find_by_key(key).is_some_and(|(used_for, _)| used_for == KeyUse::Cancel);
-        if start <= self.now && booking.state == crate::booking::BookingState::Booked && !repeated {
+        let repeated = ledger.find_by_key(key).is_some_and(|(used_for, _)| used_for == KeyUse::Cancel);
+        if start <= self.now && booking.state == BookingState::Booked && !repeated {
             return Err(ReservoError::AlreadyStarted { value: id, start, now: self.now });
         }
-        self.bookings.cancel(id, self.refund(&booking), key)
+        match ledger.cancel(id, self.refund(&booking), key) {
+            Err(ReservoError::AlreadyCancelled { value: booking_id, refund_cents }) => {
+                let status = BookingStatus::AlreadyCancelled;
+                Ok(CancelReceipt { booking_id, status, refund_cents })
+            }
+            done => done,
+        }
     }
 
     /// What cancelling the booking now would give back.

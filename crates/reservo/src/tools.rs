@@ -7,7 +7,7 @@ use sommelier_runtime::{Tool, tool_args};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::booking::{BookingReceipt, BookingRequest, CancelReceipt, Customer};
+use crate::booking::{BookingReceipt, BookingRequest, Bookings, CancelReceipt, Customer};
 use crate::price::{Comparison, PriceRow, Quote};
 use crate::search::Hit;
 use crate::{Hours, Plan, Reservo, ReservoError, Room};
@@ -75,8 +75,12 @@ tool_args! {
 /// In whose name a room is booked when nobody gave one.
 pub const UNNAMED: &str = "guest";
 
-/// The tools of the booking desk: `get_quote`, `book` and `cancel`. The last two need approval, and take the key
-/// under which their effect happens once from the call's context, never from the model.
+/// The tools of the booking desk: `get_quote`, `book` and `cancel`. The last two need approval, take the key
+/// under which their effect happens once from the call's context, never from the model, and write through the context's
+/// transaction where the ledger can.
+///
+/// A booking is known by its room, its day and its first hour; cancelling is an effect of its own, known by the booking's id,
+/// and undoes the booking.
 pub fn booking_tools(house: &Arc<Reservo>) -> Vec<Tool> {
     let (quoting, booking, cancelling) = (house.clone(), house.clone(), house.clone());
     vec![
@@ -86,7 +90,8 @@ pub fn booking_tools(house: &Arc<Reservo>) -> Vec<Tool> {
             move |asked: GetQuote, _: &CallContext<'_>| -> Result<Quote, ReservoError> {
                 Ok(quoting.quote(asked.room.parse()?, asked.plan.parse()?, Hours::new(asked.hours)?))
             },
-        ),
+        )
+        .read_only(),
         Tool::new(
             "book",
             "Books a room for a customer and charges the price; never guess an argument. Focus seats 2, Studio 6, \
@@ -100,48 +105,68 @@ pub fn booking_tools(house: &Arc<Reservo>) -> Vec<Tool> {
                     hours: Hours::new(asked.hours)?,
                     customer: Customer::new(asked.customer.as_deref().unwrap_or(UNNAMED))?,
                 };
-                booking.book(request, &context.idempotency_key.into()).map(|booking| booking.receipt())
+                let key = context.idempotency_key.into();
+                let booked = in_ledger(&booking, context, |ledger| booking.book_in(ledger, request, &key));
+                booked.map(|booking| booking.receipt())
             },
         )
-        .needs_approval(),
+        .needs_approval()
+        .transactional()
+        .business_key(["room", "date", "start_hour"]),
         Tool::new(
             "cancel",
             "Cancels one booking by its id and refunds what the policy allows.",
             move |asked: Cancel, context: &CallContext<'_>| -> Result<CancelReceipt, ReservoError> {
-                cancelling.cancel(asked.booking_id.parse()?, &context.idempotency_key.into())
+                let (id, key) = (asked.booking_id.parse()?, context.idempotency_key.into());
+                in_ledger(&cancelling, context, |ledger| cancelling.cancel_in(ledger, id, &key))
             },
         )
-        .needs_approval(),
+        .needs_approval()
+        .transactional()
+        .business_key(["booking_id"])
+        .undoes("book", "booking_id"),
     ]
+}
+
+/// Does something with the house's ledger, within the transaction of the call where there is one that it can write into.
+fn in_ledger<R>(house: &Reservo, context: &CallContext<'_>, act: impl FnOnce(&dyn Bookings) -> R) -> R {
+    let within = context.transaction.and_then(|transaction| house.bookings.within(transaction));
+    act(within.as_deref().unwrap_or(&*house.bookings))
 }
 
 /// The tool of the policy desk: `search_docs`.
 pub fn policy_tools(house: &Arc<Reservo>) -> Vec<Tool> {
     let house = house.clone();
-    vec![Tool::new(
-        "search_docs",
-        "Finds the policy documents that speak of a question, best first, at most three.",
-        move |asked: SearchDocs, _: &CallContext<'_>| -> Result<Vec<Hit>, ReservoError> {
-            Ok(house.search_docs(&asked.query))
-        },
-    )]
+    vec![
+        Tool::new(
+            "search_docs",
+            "Finds the policy documents that speak of a question, best first, at most three.",
+            move |asked: SearchDocs, _: &CallContext<'_>| -> Result<Vec<Hit>, ReservoError> {
+                Ok(house.search_docs(&asked.query))
+            },
+        )
+        .read_only(),
+    ]
 }
 
 /// The tool of the pricing desk: `compare_prices`.
 pub fn pricing_tools(house: &Arc<Reservo>) -> Vec<Tool> {
     let house = house.clone();
-    vec![Tool::new(
-        "compare_prices",
-        "Lists prices of rooms on plans for a number of hours, cheapest first, in cents.",
-        move |asked: ComparePrices, _: &CallContext<'_>| -> Result<Vec<PriceRow>, ReservoError> {
-            Ok(house.compare_prices(&Comparison {
-                rooms: parsed::<Room>(asked.rooms)?,
-                plans: parsed::<Plan>(asked.plans)?,
-                min_seats: asked.min_seats,
-                ..Comparison::of(Hours::new(asked.hours)?)
-            }))
-        },
-    )]
+    vec![
+        Tool::new(
+            "compare_prices",
+            "Lists prices of rooms on plans for a number of hours, cheapest first, in cents.",
+            move |asked: ComparePrices, _: &CallContext<'_>| -> Result<Vec<PriceRow>, ReservoError> {
+                Ok(house.compare_prices(&Comparison {
+                    rooms: parsed::<Room>(asked.rooms)?,
+                    plans: parsed::<Plan>(asked.plans)?,
+                    min_seats: asked.min_seats,
+                    ..Comparison::of(Hours::new(asked.hours)?)
+                }))
+            },
+        )
+        .read_only(),
+    ]
 }
 
 fn parsed<T: FromStr<Err = ReservoError>>(names: Option<Vec<String>>) -> Result<Vec<T>, ReservoError> {

@@ -55,7 +55,8 @@ fn every_error_says_what_was_wrong_and_what_is_right() {
         r#"{"error":"start_in_past","value":"2026-11-29T09:00","now":"2026-11-30T10:00"}"#,
     );
     check(&cancel(99), r#"{"error":"unknown_booking","value":"RSV-0099","form":"RSV-0001"}"#);
-    check(&cancel(5), r#"{"error":"already_cancelled","value":"RSV-0005","refund_cents":6000}"#);
+    let by_ledger = house.bookings.cancel(BookingId::new(5), Cents(0), &"k".into()).unwrap_err();
+    check(&by_ledger, r#"{"error":"already_cancelled","value":"RSV-0005","refund_cents":6000}"#);
     check(
         &cancel(4),
         r#"{"error":"already_started","value":"RSV-0004","start":"2026-11-30T09:00","now":"2026-11-30T10:00"}"#,

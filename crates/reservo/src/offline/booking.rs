@@ -6,7 +6,7 @@ use super::phrase::{
 };
 use super::seen::{Failure, Outcome, Seen};
 use super::{Call, Price, Progress, Told, Wanted};
-use crate::booking::{BookingId, BookingReceipt, CancelReceipt};
+use crate::booking::{BookingId, BookingReceipt, BookingStatus, CancelReceipt};
 use crate::civil::Date;
 use crate::price::Quote;
 use crate::reader::{Condition, Found, Obstacle, Request};
@@ -241,9 +241,14 @@ pub(super) fn cancel(
     let arguments = format!(r#"{{"booking_id":"{id}"}}"#);
     match seen.outcome::<CancelReceipt>("cancel", &arguments) {
         None => effect(Call::act("cancel", arguments), &format!("{id} was not cancelled"), seen),
-        Some(Outcome::Worked(CancelReceipt { booking_id, refund_cents, .. })) => {
-            told(format!("{booking_id} is cancelled; the refund is {refund_cents}."))
-        }
+        Some(Outcome::Worked(CancelReceipt { booking_id, status, refund_cents })) => told(match status {
+            BookingStatus::AlreadyCancelled => {
+                format!("{booking_id} was already cancelled, with {refund_cents} refunded.")
+            }
+            BookingStatus::Booked | BookingStatus::Cancelled => {
+                format!("{booking_id} is cancelled; the refund is {refund_cents}.")
+            }
+        }),
         Some(Outcome::Failed(failure)) => told(format!("Nothing was cancelled: {}.", explain(&failure))),
     }
 }
@@ -283,11 +288,6 @@ fn explain(failure: &Failure) -> String {
             "{} started at {}, and only a booking that has not started can be cancelled",
             failure.text("value"),
             failure.text("start").replace('T', " ")
-        ),
-        "already_cancelled" => format!(
-            "{} is already cancelled, with {} cents refunded",
-            failure.text("value"),
-            number("refund_cents")
         ),
         "outside_opening_hours" => format!(
             "{} from {}:00 is outside the opening hours, {}:00 to {}:00",
