@@ -10,7 +10,7 @@ use tracing::{Span, dispatcher};
 
 use crate::conduct::Ended;
 use crate::mailbox::Signals;
-use crate::runner::{Driven, Unwritten};
+use crate::runner::{Around, Driven, Unwritten};
 use crate::{RunError, Runner, spans};
 
 /// Branches of one reply that go on at the same time. Each may run as many tools at once as a reply may call, and those
@@ -26,11 +26,11 @@ impl Runner<'_> {
         relay: &Relay,
         delegation: Delegation,
         agent: &Span,
-        signals: &Signals<'_>,
+        around: &Around<'_>,
     ) -> Result<(Delegation, Option<Unwritten>), RunError> {
         let calls_off = relay.on_failed_branch() == OnFailedBranch::CallOff;
         let has_failed = &AtomicBool::new(calls_off && delegation.branches().iter().any(Branch::has_failed));
-        let signals = &Signals::of_branches(signals, has_failed);
+        let around = &Around { signals: Signals::of_branches(&around.signals, has_failed), log: around.log };
         // A subscriber that was set for this thread alone is carried to the threads of the branches.
         let dispatch = dispatcher::get_default(Clone::clone);
         let (joint, branches) = delegation.split();
@@ -41,7 +41,7 @@ impl Runner<'_> {
             // The inner `move` lets the span close while the subscriber is there.
             dispatcher::with_default(&dispatch, move || {
                 let (branch, unwritten) = match &span {
-                    Some(span) => self.run_branch(relay, branch, span, signals)?,
+                    Some(span) => self.run_branch(relay, branch, span, around)?,
                     None => (branch, None),
                 };
                 if calls_off && branch.has_failed() {
@@ -53,8 +53,10 @@ impl Runner<'_> {
             })
         });
         let branches = driven.into_iter().map(|driven| match driven.unwrap_or_else(|| Err(panicked()))? {
-            (Some(span), branch, _) if signals.called_off().is_some() || self.is_over(branch.step()) => {
-                self.run_branch(relay, branch, &span, signals)
+            (Some(span), branch, _)
+                if around.signals.called_off().is_some() || self.is_over(branch.step()) =>
+            {
+                self.run_branch(relay, branch, &span, around)
             }
             (_, branch, unwritten) => Ok((branch, unwritten)),
         });
@@ -69,7 +71,7 @@ impl Runner<'_> {
         relay: &Relay,
         branch: Branch,
         span: &Span,
-        signals: &Signals<'_>,
+        around: &Around<'_>,
     ) -> Result<(Branch, Option<Unwritten>), RunError> {
         let Some(inside) = branch.relay(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
@@ -77,7 +79,7 @@ impl Runner<'_> {
         let take = ControlFlow::<Infallible, HandOff>::Continue;
         let mut unwritten = None;
         let ended = Ended::of(branch.step().run());
-        let branch = branch.try_map(|step| match self.drive_under(inside, step, span, take, signals)? {
+        let branch = branch.try_map(|step| match self.drive_under(inside, step, span, take, around)? {
             Driven::Done(done) => Ok::<_, RunError>(Step::Done(done)),
             Driven::Waiting(step) => Ok(step),
             Driven::Unwritten(step, why) => {

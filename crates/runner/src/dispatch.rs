@@ -41,7 +41,7 @@ pub(crate) enum Pass {
 
 impl Pass {
     /// Whether it was approved, in a word, where it needed to be.
-    fn approval(&self) -> Option<&'static str> {
+    pub(crate) fn approval(&self) -> Option<&'static str> {
         match self {
             Self::Approved(by) => Some(by),
             Self::Asks | Self::Denied(_) => Some(spans::DENIED),

@@ -71,15 +71,19 @@ pub struct Guide;
 mod branches;
 mod conduct;
 mod dispatch;
+pub mod durable;
 mod gate;
 pub mod journal;
 mod mailbox;
 mod report;
 mod runner;
+#[cfg_attr(not(test), expect(dead_code, reason = "the durable driver asks it"))]
+mod secrets;
 mod single;
 mod spans;
 
 pub use dispatch::dispatch_parallel;
+pub use durable::{DurableError, DurableRunner, Settled, Turn};
 pub use gate::{Approval, Decision, Gate};
 pub use mailbox::Mailbox;
 pub use report::{Outcome, Parked, Report};

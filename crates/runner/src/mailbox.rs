@@ -131,16 +131,20 @@ impl<'a> Signals<'a> {
     /// The step after the run has heard what was said. One that has ended goes on with it, unless somebody else has to say
     /// that it may: then the words stay where they are.
     pub(crate) fn heard(&self, relay: &Relay, step: Step) -> Step {
-        let goes_on = |step: &Step| match step {
-            Step::Done(done) => done.end().awaits_user(),
-            _ => true,
-        };
-        let Some(mailbox) = self.mailbox.filter(|_| goes_on(&step)) else { return step };
-        mailbox.take_words().into_iter().fold(step, |step, words| match step {
+        self.words_for(&step).into_iter().fold(step, |step, words| match step {
             // Its request has not gone out yet.
             Step::CallModel(call) => call.hear(relay, words),
             step => step.hear(relay, words),
         })
+    }
+
+    /// What was said to the run, where it hears it now.
+    pub(crate) fn words_for(&self, step: &Step) -> Vec<Words> {
+        let goes_on = match step {
+            Step::Done(done) => done.end().awaits_user(),
+            _ => true,
+        };
+        self.mailbox.filter(|_| goes_on).map_or_else(Vec::new, Mailbox::take_words)
     }
 }
 

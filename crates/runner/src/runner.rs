@@ -1,9 +1,10 @@
 //! The blocking driver.
 
 use sommelier_handoff::{
-    Answer, Budget, CallModel, CallTools, Done, HandOff, Hop, LinkOutcome, Millis, Rejected, Relay, Run, Step,
+    Answer, Budget, CallModel, CallTools, Delegation, Done, HandOff, Hop, InputKind, LinkOutcome, Millis,
+    Rejected, Relay, Run, Step, Unfed,
 };
-use sommelier_protocol::{BlankText, ModelRequest, Words};
+use sommelier_protocol::{BlankText, ModelRequest, ModelResponse, Words};
 use sommelier_runtime::{Model, ModelError};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -19,6 +20,8 @@ use tracing::Span;
 
 use crate::conduct::Ended;
 use crate::dispatch::Pass;
+use crate::durable::Log;
+use crate::journal::JournalError;
 use crate::mailbox::Signals;
 use crate::{Gate, Mailbox, Outcome, Parked, Report, dispatch, spans};
 
@@ -181,7 +184,7 @@ impl<'m> Runner<'m> {
     /// [`RunError::Unwritten`] when a handoff could not be [written down](Self::record_hops), [`RunError::OtherRelay`] when
     /// the run began with another relay; [`RunError::Driver`] is a fault of this driver.
     pub fn drive(&self, relay: &Relay, step: Step) -> Result<Outcome, RunError> {
-        self.drive_hearing(relay, step, &Signals::default())
+        self.drive_around(relay, step, &Around::default())
     }
 
     /// As [`drive`](Self::drive), while others may speak to the run through `mailbox`, or call it off.
@@ -189,15 +192,20 @@ impl<'m> Runner<'m> {
     /// # Errors
     /// Those of [`drive`](Self::drive).
     pub fn drive_with(&self, relay: &Relay, step: Step, mailbox: &Mailbox) -> Result<Outcome, RunError> {
-        self.drive_hearing(relay, step, &Signals::of(mailbox))
+        self.drive_around(relay, step, &Around { signals: Signals::of(mailbox), log: None })
     }
 
-    fn drive_hearing(&self, relay: &Relay, step: Step, signals: &Signals<'_>) -> Result<Outcome, RunError> {
+    pub(crate) fn drive_around(
+        &self,
+        relay: &Relay,
+        step: Step,
+        around: &Around<'_>,
+    ) -> Result<Outcome, RunError> {
         if !step.run().is_of(relay) {
             return Err(RunError::other_relay(step));
         }
         let take = ControlFlow::<Infallible, HandOff>::Continue;
-        Ok(match self.drive_to_handoff(relay, step, take, signals)? {
+        Ok(match self.drive_to_handoff(relay, step, take, around)? {
             Driven::Done(done) => Outcome::Ended(Report::new(done)),
             Driven::Waiting(step) => Outcome::Waiting(Parked::new(step)),
             Driven::Unwritten(step, why) => return Err(RunError::unwritten(step, why)),
@@ -210,11 +218,22 @@ impl<'m> Runner<'m> {
         relay: &Relay,
         step: Step,
         at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
-        signals: &Signals<'_>,
+        around: &Around<'_>,
     ) -> Result<Driven<T>, RunError> {
         let workflow = spans::workflow(step.run());
         let ended = Ended::of(step.run());
-        let driven = self.drive_under(relay, step, &workflow, at_handoff, signals)?;
+        if let Some(trace) = around.log.and_then(|log| log.resumed()) {
+            spans::record_resumed(&workflow, trace);
+        }
+        let driven = self.drive_under(relay, step, &workflow, at_handoff, around);
+        let driven = driven.inspect_err(|error| spans::record_stopped(&workflow, error))?;
+        // The answer leaves after its record is safe.
+        if let Some(log) = around.log {
+            log.flush()
+                .map_err(RunError::Unkept)
+                .inspect_err(|error| spans::record_stopped(&workflow, error))?;
+            spans::record_head(&workflow, log.head());
+        }
         if let Some(run) = driven.run() {
             ended.record_since(&workflow, run);
         }
@@ -235,38 +254,47 @@ impl<'m> Runner<'m> {
         mut step: Step,
         parent: &Span,
         mut at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
-        signals: &Signals<'_>,
+        around: &Around<'_>,
     ) -> Result<Driven<T>, RunError> {
         let conversation = step.run().conversation().to_owned();
         let mut agent = spans::agent(parent, &conversation, step.run().active(), None);
         // What comes from outside may have been begun by another driver.
         let mut begun = Begun::Perhaps;
         loop {
-            step = self.reached(relay, step, signals, begun);
+            step = self.reached(relay, step, around, begun)?;
             begun = Begun::Never;
             let seen = Seen::of(step.run());
             step = match step {
-                Step::CallModel(call) => seen.traced(relay, self.ask(relay, call, &agent), &agent),
-                Step::CallTools(calls) => seen.traced(relay, self.run_tools(relay, calls, &agent)?, &agent),
+                Step::CallModel(call) => {
+                    seen.traced(relay, self.ask(relay, call, &agent, around.log)?, &agent)
+                }
+                Step::CallTools(calls) => {
+                    let step = match around.log {
+                        Some(log) => self.run_tools_logged(relay, calls, &agent, log)?,
+                        None => self.run_tools(relay, calls, &agent)?,
+                    };
+                    seen.traced(relay, step, &agent)
+                }
                 Step::AskHuman(_) => return Ok(Driven::Waiting(step)),
                 Step::Delegate(delegation) => {
-                    let (delegation, unwritten) = self.run_branches(relay, delegation, &agent, signals)?;
-                    match delegation.join(relay, (self.clock)()) {
-                        Ok(step) => seen.traced(relay, step, &agent),
+                    let (delegation, unwritten) = self.run_branches(relay, delegation, &agent, around)?;
+                    if !delegation.is_over() {
                         // A branch waits, and the tree with it.
-                        Err(delegation) => {
-                            return Ok(Driven::open(Step::Delegate(*delegation), unwritten));
-                        }
+                        return Ok(Driven::open(Step::Delegate(delegation), unwritten));
                     }
+                    seen.traced(relay, self.join(relay, delegation, around.log)?, &agent)
                 }
                 Step::HandOff(handoff) => {
                     let span = spans::handoff(&agent, relay, handoff.hop());
                     let at = (self.clock)();
+                    if let (Some(log), Some(_)) = (around.log, &self.record) {
+                        log.flush().map_err(RunError::Unkept)?;
+                    }
                     let handoff = match self.written_down(relay, handoff, at, &span, &mut at_handoff) {
                         ControlFlow::Continue(handoff) => handoff,
                         ControlFlow::Break(driven) => return Ok(driven),
                     };
-                    let (step, is_taken) = self.take(relay, handoff, at, &span);
+                    let (step, is_taken) = self.take(relay, handoff, at, &span, around.log)?;
                     if is_taken {
                         agent = spans::agent(parent, &conversation, step.run().active(), Some(&span));
                     }
@@ -305,10 +333,20 @@ impl<'m> Runner<'m> {
     }
 
     /// Takes a handoff: the step after it, and whether the receiver has the turn.
-    fn take(&self, relay: &Relay, handoff: HandOff, at: Millis, span: &Span) -> (Step, bool) {
+    fn take(
+        &self,
+        relay: &Relay,
+        handoff: HandOff,
+        at: Millis,
+        span: &Span,
+        log: Option<&Log<'_>>,
+    ) -> Result<(Step, bool), RunError> {
         let id = handoff.hop().id.clone();
         let since_user = handoff.run().trail().count_since_user();
-        let step = handoff.take(relay, at);
+        let step = match log {
+            Some(log) => log.take(relay, handoff, at).map_err(RunError::misfit)?,
+            None => handoff.take(relay, at),
+        };
         // By its id: where the receiver is no longer ready, all handoffs of the reply are ruled on anew; and where the time
         // is over none of them is.
         let hop = step.run().trail().hops().iter().rev().find(|hop| hop.id == id);
@@ -317,29 +355,49 @@ impl<'m> Runner<'m> {
             None => spans::record_hop_not_taken(span),
         }
         let is_taken = hop.is_some_and(|hop| hop.outcome.is_taken());
-        (step, is_taken)
+        Ok((step, is_taken))
+    }
+
+    fn join(&self, relay: &Relay, delegation: Delegation, log: Option<&Log<'_>>) -> Result<Step, RunError> {
+        let at = (self.clock)();
+        match log {
+            Some(log) => log
+                .feed_at(relay, Step::Delegate(delegation), InputKind::Joined, at)
+                .map_err(RunError::misfit),
+            None => Ok(delegation.join(relay, at).unwrap_or_else(|open| Step::Delegate(*open))),
+        }
     }
 
     /// The step after all that has reached it from outside. Branches are called off one by one, and end one by one when
     /// their time is over, each at its own first step, so that each has its span.
-    fn reached(&self, relay: &Relay, step: Step, signals: &Signals<'_>, begun: Begun) -> Step {
+    fn reached(
+        &self,
+        relay: &Relay,
+        step: Step,
+        around: &Around<'_>,
+        begun: Begun,
+    ) -> Result<Step, RunError> {
+        if let Some(log) = around.log {
+            return log.reached(relay, step, &around.signals, (self.clock)()).map_err(RunError::misfit);
+        }
+        let signals = &around.signals;
         let has_branches = matches!(step, Step::Delegate(_));
         if let Some(reason) = signals.called_off() {
             let at = (self.clock)();
-            return match begun {
+            return Ok(match begun {
                 _ if has_branches => step,
                 Begun::Never => Step::Done(step.cancel_unbegun(relay, &reason, at)),
                 Begun::Perhaps => Step::Done(step.cancel(relay, &reason, at)),
-            };
+            });
         }
         let step = signals.heard(relay, step);
         if has_branches || !step.run().is_timed() {
-            return step;
+            return Ok(step);
         }
-        match begun {
+        Ok(match begun {
             Begun::Never => step.now_unbegun(relay, (self.clock)()),
             Begun::Perhaps => step.now(relay, (self.clock)()),
-        }
+        })
     }
 
     /// Whether a step that waits is over its time.
@@ -347,11 +405,28 @@ impl<'m> Runner<'m> {
         step.deadline().is_some_and(|until| until <= (self.clock)())
     }
 
-    fn time_left(&self, run: &Run) -> Option<Millis> {
+    pub(crate) fn now(&self) -> Millis {
+        (self.clock)()
+    }
+
+    pub(crate) fn decides(&self) -> &Gate {
+        &self.gate
+    }
+
+    pub(crate) fn time_left(&self, run: &Run) -> Option<Millis> {
         run.deadline().map(|until| until.saturating_sub((self.clock)()))
     }
 
-    fn ask(&self, relay: &Relay, call: CallModel, agent: &Span) -> Step {
+    fn ask(
+        &self,
+        relay: &Relay,
+        call: CallModel,
+        agent: &Span,
+        log: Option<&Log<'_>>,
+    ) -> Result<Step, RunError> {
+        if let Some(log) = log {
+            log.intend_request(relay, &call, (self.clock)()).map_err(RunError::Unkept)?;
+        }
         let request = ModelRequest { time_left: self.time_left(call.run()), ..call.request(relay) };
         let model = self.models.get(&*request.caller).unwrap_or(&self.model);
         // What a model tells of itself is its adapter's code too.
@@ -362,7 +437,13 @@ impl<'m> Runner<'m> {
         let response = catch_unwind(complete).unwrap_or(Err(ModelError::Panicked));
         spans::record_response(&span, &response);
         drop(span);
-        call.resume(relay, response, (self.clock)())
+        let at = (self.clock)();
+        match log {
+            Some(log) => {
+                log.feed_at(relay, Step::CallModel(call), replied(response), at).map_err(RunError::misfit)
+            }
+            None => Ok(call.resume(relay, response, at)),
+        }
     }
 
     fn run_tools(&self, relay: &Relay, calls: CallTools, span: &Span) -> Result<Step, RunError> {
@@ -391,10 +472,25 @@ impl<'m> Runner<'m> {
         static COUNT: AtomicU64 = AtomicU64::new(1);
         self.conversation.clone().unwrap_or_else(|| {
             // A number by chance keeps processes apart that began at the same time.
-            let chance = RandomState::new().build_hasher().finish();
+            let chance = by_chance();
             format!("conversation-{}-{}-{chance:016x}", (self.clock)(), COUNT.fetch_add(1, Ordering::Relaxed))
         })
     }
+}
+
+/// What came of a request, as an input.
+fn replied(response: Result<ModelResponse, ModelError>) -> InputKind {
+    match response {
+        Ok(response) => InputKind::ModelResponded { response: Box::new(response) },
+        Err(error) => InputKind::ModelFailed { error },
+    }
+}
+
+/// What a run is driven in: what reaches it from outside, and where it is written down.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Around<'a> {
+    pub(crate) signals: Signals<'a>,
+    pub(crate) log: Option<&'a Log<'a>>,
 }
 
 /// Whether a step has been begun before this driver looks at it.
@@ -461,6 +557,11 @@ impl Seen {
     }
 }
 
+/// A number that no other process has, and no other call of this.
+pub(crate) fn by_chance() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 /// Milliseconds since 1970-01-01 UTC; 0 for a clock set before it.
 fn now() -> Millis {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -518,12 +619,20 @@ pub enum RunError {
         /// The run, as it was.
         parked: Box<Parked>,
     },
+    /// The run could not be written down, so it was stopped before it did anything that is not on record: the journal's
+    /// fault, or somebody else has taken the conversation over. The journal has all of it.
+    #[error("the run could not be written down: {0}")]
+    Unkept(#[source] JournalError),
     /// The driver did something that no step allows: this crate's fault.
     #[error("the driver went wrong: {0}")]
     Driver(String),
 }
 
 impl RunError {
+    pub(crate) fn misfit((_, why): Unfed) -> Self {
+        Self::Driver(why.to_string())
+    }
+
     fn other_relay(step: Step) -> Self {
         Self::OtherRelay { parked: Box::new(Parked::new(step)) }
     }

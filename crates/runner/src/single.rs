@@ -5,8 +5,7 @@ use sommelier_protocol::Message;
 use sommelier_runtime::{AgentName, Turn};
 use std::ops::ControlFlow;
 
-use crate::mailbox::Signals;
-use crate::runner::Driven;
+use crate::runner::{Around, Driven};
 use crate::{Outcome, Parked, RunError, Runner};
 
 /// What came of one agent's run.
@@ -172,7 +171,7 @@ fn run_from(
         }
         false => ControlFlow::Continue(handoff),
     };
-    Ok(match runner.drive_to_handoff(relay, step, at_handoff, &Signals::default())? {
+    Ok(match runner.drive_to_handoff(relay, step, at_handoff, &Around::default())? {
         Driven::TakenOut(Released { to, package, sender, run, .. }) => {
             HandoffRun::of(&run, Some(&sender), Stopped::HandedOff { to, package })
         }

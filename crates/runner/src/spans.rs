@@ -3,6 +3,8 @@
 //! The names follow OpenTelemetry's conventions for generative AI, which are still in development: they
 //! stand in this file and nowhere else, so that a change of them is a change here.
 
+use crate::RunError;
+use crate::journal::Head;
 use sommelier_handoff::{
     Branch, DelegateRefusal, DelegateStatus, Done, HandoffPackage, Hop, HopOutcome, Link, Relay, Run, RunEnd,
 };
@@ -29,6 +31,9 @@ pub(crate) fn workflow(run: &Run) -> Span {
         gen_ai.conversation.id = run.conversation(),
         begins = begins.then_some(true),
         end = Empty,
+        resumed_trace = Empty,
+        journal_seq = Empty,
+        journal_hash = Empty,
         measure = Empty,
         constraints_kept = Empty,
         constraints_broken = Empty,
@@ -46,6 +51,29 @@ pub(crate) fn record_end(workflow: &Span, end: &RunEnd) {
         workflow.record("error.type", end.as_str());
     }
 }
+
+/// A run goes on that another process has begun: the caller's name for the trace in which it began.
+pub(crate) fn record_resumed(workflow: &Span, trace: &str) {
+    workflow.record("resumed_trace", trace);
+}
+
+/// Where the run's records end: kept outside of the journal, it tells later whether a tail was cut off.
+pub(crate) fn record_head(workflow: &Span, head: Option<Head>) {
+    if let Some(head) = head {
+        workflow.record("journal_seq", head.seq);
+        workflow.record("journal_hash", head.hash.to_string());
+    }
+}
+
+/// A run that was stopped in the middle, since the driver could not go on.
+pub(crate) fn record_stopped(workflow: &Span, error: &RunError) {
+    if let RunError::Unkept(_) = error {
+        workflow.record("error.type", UNKEPT);
+    }
+}
+
+/// A run that could not be written down.
+const UNKEPT: &str = "unkept";
 
 /// What was used up, when that ended a run or a branch.
 fn record_measure(span: &Span, end: &RunEnd) {

@@ -1,0 +1,290 @@
+//! Running the tools of a reply so that no effect is lost or repeated.
+//!
+//! Each call is written down before it starts and its output before any model sees it. A call that was begun and of which
+//! no output is on record, as after a crash, is gone on with by what its tool declares of its effect.
+
+use std::any::Any;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use sommelier_handoff::{AskedCall, CallTools, Effect as Begun, Input, InputKind, Millis, Relay, Step};
+use sommelier_protocol::ToolUse;
+use sommelier_runtime::tool::{
+    Effect, Failure, Found, MOST_AT_ONCE, Within, at_once, dispatch_within, idempotency_key, is_in_doubt,
+    query_within,
+};
+use sommelier_runtime::{Definition, ToolOutput};
+use tracing::{Span, dispatcher};
+
+use super::log::{Log, Worked};
+use crate::dispatch::{self, Pass};
+use crate::journal::JournalError;
+use crate::{RunError, Runner, spans};
+
+/// How often a call is made whose tool fails inside, while it may be made again at all.
+const MOST_ATTEMPTS: u32 = 3;
+
+/// The calls of one reply, with what they are run with.
+struct Desk<'a> {
+    runner: &'a Runner<'a>,
+    agent: &'a Definition,
+    calls: &'a CallTools,
+    log: &'a Log<'a>,
+    span: &'a Span,
+    scope: String,
+}
+
+/// What is to be done with a call.
+enum Course {
+    /// It runs, past the gate.
+    Run(Pass),
+    /// It was begun before, and runs again under its key.
+    Again,
+    /// Its output is known without a run.
+    Known(ToolOutput),
+    /// Nobody here knows, so a person is asked.
+    Doubt,
+    /// The same effect was had before under another key, which gave this: a person is asked.
+    Repeats(Box<str>),
+}
+
+impl Runner<'_> {
+    /// Runs the tools of a reply, each call and each output on record, and gives the step after it.
+    pub(crate) fn run_tools_logged(
+        &self,
+        relay: &Relay,
+        calls: CallTools,
+        span: &Span,
+        log: &Log<'_>,
+    ) -> Result<Step, RunError> {
+        let Some(agent) = calls.agent(relay) else {
+            return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
+        };
+        let scope = calls.scope();
+        let desk = Desk { runner: self, agent, calls: &calls, log, span, scope };
+        let courses = desk.courses();
+        let doubted = places(&courses, |course| matches!(course, Course::Doubt));
+        if !doubted.is_empty() {
+            let what = InputKind::ToolInDoubt { places: doubted };
+            return log.feed_at(relay, Step::CallTools(calls), what, self.now()).map_err(RunError::misfit);
+        }
+        let asked: Vec<AskedCall> = courses.iter().filter_map(asked).collect();
+        if !asked.is_empty() {
+            let what = InputKind::ApprovalAsked { calls: asked };
+            return log.feed_at(relay, Step::CallTools(calls), what, self.now()).map_err(RunError::misfit);
+        }
+        let starts = places(&courses, |course| {
+            matches!(course, Course::Run(Pass::Runs | Pass::Approved(_)) | Course::Again)
+        });
+        log.intend_calls(relay, &calls, &starts, self.now()).map_err(RunError::Unkept)?;
+        let said = desk.run(&courses).map_err(RunError::Unkept)?;
+        let step = said.iter().try_fold(Step::CallTools(calls), |step, input| log.follow(relay, step, input));
+        step.map_err(RunError::misfit)
+    }
+}
+
+/// A call that a person is to be asked about before it runs.
+fn asked((place, _, course): &(usize, &ToolUse, Course)) -> Option<AskedCall> {
+    let repeats = match course {
+        Course::Run(Pass::Asks) => None,
+        Course::Repeats(earlier) => Some(earlier.clone()),
+        Course::Run(_) | Course::Again | Course::Known(_) | Course::Doubt => return None,
+    };
+    Some(AskedCall { place: *place, repeats })
+}
+
+fn places(courses: &[(usize, &ToolUse, Course)], is_one: impl Fn(&Course) -> bool) -> Vec<usize> {
+    courses.iter().filter(|(.., course)| is_one(course)).map(|(place, ..)| *place).collect()
+}
+
+impl<'a> Desk<'a> {
+    fn run_name(&self) -> &'a str {
+        self.calls.run().conversation()
+    }
+
+    fn courses(&self) -> Vec<(usize, &'a ToolUse, Course)> {
+        let course = |(place, call)| (place, call, self.course(place, call));
+        self.calls.calls().map(course).collect()
+    }
+
+    fn course(&self, place: usize, call: &ToolUse) -> Course {
+        match self.log.begun(self.run_name(), place) {
+            Some(begun) => self.gone_on(place, call, &begun),
+            None if self.calls.is_approved(place) => Course::Run(Pass::Approved(spans::APPROVED_BY_PERSON)),
+            None => match self.repeated(place, call) {
+                Some(earlier) => Course::Repeats(earlier),
+                None => {
+                    Course::Run(dispatch::pass(self.agent, (place, call), &self.scope, self.runner.decides()))
+                }
+            },
+        }
+    }
+
+    /// What an effect gave that stands and is the one that this call is for: a model that plans anew calls for it under
+    /// another key.
+    fn repeated(&self, place: usize, call: &ToolUse) -> Option<Box<str>> {
+        let business_key = self.agent.table().business_key(call)?;
+        self.agent.table().check(self.agent.name(), call).ok()?;
+        let key = idempotency_key(&self.scope, place);
+        self.log.chronicle(|chronicle| chronicle.live(call.name(), &business_key, &key)?.result.clone())
+    }
+
+    /// A call that was begun and of which no output is on record.
+    fn gone_on(&self, place: usize, call: &ToolUse, begun: &Begun) -> Course {
+        let since = self.runner.now().saturating_sub(begun.at);
+        match self.agent.table().effect(call.name()) {
+            Effect::ReadOnly | Effect::Transactional if begun.attempts < MOST_ATTEMPTS => Course::Again,
+            // What reads alone, or is undone with its record, has had no effect: it may have failed.
+            Effect::ReadOnly | Effect::Transactional => Course::Known(without_effect(call)),
+            Effect::Keyed { retention } if since < retention && begun.attempts < MOST_ATTEMPTS => {
+                Course::Again
+            }
+            Effect::Queried { settle } => self.asked(place, call, begun, settle),
+            Effect::Keyed { .. } | Effect::AtMostOnce => Course::Doubt,
+        }
+    }
+
+    /// Asks the other side. What it does not know yet it may still come to know, until the call has settled.
+    fn asked(&self, place: usize, call: &ToolUse, begun: &Begun, settle: Millis) -> Course {
+        let within = Within { epoch: Some(self.log.epoch().get()), ..Within::default() };
+        let ask = || query_within(self.agent, place, call, &self.scope, within).unwrap_or(Found::Unknown);
+        let mut found = ask();
+        let settled_in = begun.at.saturating_add(settle).saturating_sub(self.runner.now()).min(settle);
+        if found == Found::Absent && settled_in > 0 {
+            thread::sleep(Duration::from_millis(settled_in));
+            found = ask();
+        }
+        match found {
+            Found::Done(output) => Course::Known(output),
+            Found::Absent if begun.attempts < MOST_ATTEMPTS => Course::Again,
+            Found::Absent | Found::Unknown => Course::Doubt,
+        }
+    }
+
+    /// Runs what is to run, at the same time, and gives what was said in the order in which it is on record. A call that is
+    /// in doubt has said nothing.
+    fn run(&self, courses: &[(usize, &ToolUse, Course)]) -> Result<Vec<Input>, JournalError> {
+        let said = Mutex::new(Vec::new());
+        let total = courses.len();
+        // A subscriber that was set for this thread alone is carried to the threads of the tools.
+        let dispatch = dispatcher::get_default(Clone::clone);
+        let done = at_once(courses, MOST_AT_ONCE, |(place, call, course)| {
+            dispatcher::with_default(&dispatch, || self.run_one(*place, call, course, &said, total))
+        });
+        for done in done {
+            done.unwrap_or_else(|| Err(JournalError::Broken("a tool's thread panicked".to_owned())))?;
+        }
+        Ok(said.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn run_one(
+        &self,
+        place: usize,
+        call: &ToolUse,
+        course: &Course,
+        said: &Mutex<Vec<Input>>,
+        total: usize,
+    ) -> Result<(), JournalError> {
+        let span = spans::tool(self.span, self.agent.name(), call);
+        let output = match course {
+            Course::Known(output) => output.clone(),
+            Course::Doubt | Course::Repeats(_) => return Ok(()),
+            Course::Again => return self.effect(place, call, &span, said, total),
+            Course::Run(pass) => {
+                spans::record_approval(&span, pass.approval());
+                match pass {
+                    Pass::Runs | Pass::Approved(_) => return self.effect(place, call, &span, said, total),
+                    Pass::Denied(output) | Pass::Answered(output) => output.clone(),
+                    Pass::Asks => return Ok(()),
+                }
+            }
+        };
+        spans::record_output(&span, &output);
+        self.keep(place, output, said, total)
+    }
+
+    /// Runs a tool. Whether it had its effect may not be known afterwards: then nothing is kept, and the call counts as
+    /// begun.
+    fn effect(
+        &self,
+        place: usize,
+        call: &ToolUse,
+        span: &Span,
+        said: &Mutex<Vec<Input>>,
+        total: usize,
+    ) -> Result<(), JournalError> {
+        self.log.assure(self.runner.now())?;
+        let effect = self.agent.table().effect(call.name());
+        if effect == Effect::Transactional {
+            return self.transact(place, call, span, said);
+        }
+        let output = span.in_scope(|| self.dispatched(place, call, self.within()));
+        spans::record_output(span, &output);
+        let is_doubtful = output.error.is_some() && is_in_doubt(&output.content);
+        if is_doubtful && effect != Effect::ReadOnly {
+            return Ok(());
+        }
+        self.keep(place, output, said, total)
+    }
+
+    fn within(&self) -> Within<'static> {
+        let time_left = self.runner.time_left(self.calls.run());
+        Within { time_left, epoch: Some(self.log.epoch().get()), ..Within::default() }
+    }
+
+    fn dispatched(&self, place: usize, call: &ToolUse, within: Within<'_>) -> ToolOutput {
+        dispatch_within(self.agent, place, call, &self.scope, within)
+    }
+
+    /// Runs a tool in the transaction that its output is kept by. Where it fails nothing that it wrote stays.
+    fn transact(
+        &self,
+        place: usize,
+        call: &ToolUse,
+        span: &Span,
+        said: &Mutex<Vec<Input>>,
+    ) -> Result<(), JournalError> {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = self.runner.now();
+        // The log is held while the work is done.
+        let around = self.within();
+        let mut work = |transaction: &dyn Any| {
+            let within = Within { transaction: Some(transaction), ..around };
+            let output = span.in_scope(|| self.dispatched(place, call, within));
+            match output.error {
+                None => Worked { output, keeps: true },
+                Some(_) if is_in_doubt(&output.content) => {
+                    Worked { output: without_effect(call), keeps: false }
+                }
+                Some(_) => Worked { output, keeps: false },
+            }
+        };
+        let output = self.log.transact(self.run_name(), place, at, &mut work)?;
+        spans::record_output(span, &output);
+        said.push(Input { run: self.run_name().into(), at, what: InputKind::tool_output(place, output) });
+        Ok(())
+    }
+
+    /// Keeps an output. The order in which outputs are on record is the order in which the run takes them.
+    fn keep(
+        &self,
+        place: usize,
+        output: ToolOutput,
+        said: &Mutex<Vec<Input>>,
+        total: usize,
+    ) -> Result<(), JournalError> {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let what = InputKind::tool_output(place, output);
+        let input = Input { run: self.run_name().into(), at: self.runner.now(), what };
+        self.log.completed(&input, said.len() + 1 < total)?;
+        said.push(input);
+        Ok(())
+    }
+}
+
+/// What a model is told of a call that failed inside, and that has had no effect: it only reads, or what it wrote was undone.
+fn without_effect(call: &ToolUse) -> ToolOutput {
+    let why = format!("{} failed inside; it has had no effect", call.name());
+    ToolOutput::failed(&Failure::new("failed_inside", why))
+}

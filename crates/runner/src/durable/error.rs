@@ -1,0 +1,91 @@
+//! Why a conversation could not be driven.
+
+use sommelier_handoff::{Divergence, Misfit, Rejected};
+use sommelier_protocol::transcript::fingerprint;
+
+use crate::RunError;
+use crate::journal::JournalError;
+
+/// A conversation that could not be driven, or not read. What is on record is safe.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DurableError {
+    /// There is no such conversation, or nobody has spoken in it: the caller's fault.
+    #[error("there is no conversation {0:?}")]
+    Unknown(String),
+    /// Another process drives the conversation, or did and has died. Try again when its time is over.
+    #[error("`{owner}` drives the conversation {conversation:?}, until {until} at least")]
+    Held {
+        /// The conversation.
+        conversation: String,
+        /// Who has the lease.
+        owner: String,
+        /// Until when, in milliseconds since 1970.
+        until: u64,
+    },
+    /// A key that names another turn: the caller's fault.
+    #[error(
+        "the key {key:?} of {conversation:?} is of other words: {recorded} are on record, {found} have come now"
+    )]
+    KeyReused {
+        /// The conversation.
+        conversation: String,
+        /// The key.
+        key: String,
+        /// A fingerprint of the words on record, in hexadecimal.
+        recorded: String,
+        /// A fingerprint of the words that came.
+        found: String,
+    },
+    /// An answer that cannot be taken: the fault of whoever gave it. Nothing of it is on record.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// An answer to another question than the one that is open under this id. Nothing of it is on record.
+    #[error("the answer to {id} is to a question with the digest {seen}, and {found} is open")]
+    OtherQuestion {
+        /// The question's id.
+        id: String,
+        /// What the person has seen.
+        seen: String,
+        /// What is open.
+        found: String,
+    },
+    /// An input that does not fit where the run stands: the caller's fault. Nothing of it is on record.
+    #[error(transparent)]
+    Misfit(Misfit),
+    /// The records are not those of a run of this definition. They are not gone on with, and nothing of them is lost.
+    #[error("record {seq} of {conversation:?} does not follow: {why}")]
+    Diverged {
+        /// The conversation.
+        conversation: String,
+        /// The first record that does not follow.
+        seq: u64,
+        /// Why.
+        why: Box<Divergence>,
+    },
+    /// The journal could not be read or written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The run could not be driven.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl DurableError {
+    pub(super) fn refused(misfit: Misfit) -> Self {
+        match misfit {
+            Misfit::Rejected(rejected) => Self::Rejected(rejected),
+            misfit => Self::Misfit(misfit),
+        }
+    }
+
+    pub(super) fn key_reused(conversation: &str, key: &str, recorded: &str, found: &str) -> Self {
+        let print = |text: &str| format!("{:016x}", fingerprint(text));
+        Self::KeyReused {
+            conversation: conversation.to_owned(),
+            key: key.to_owned(),
+            recorded: print(recorded),
+            found: print(found),
+        }
+    }
+}

@@ -1,0 +1,471 @@
+//! A run that is written down as it goes, and gone on with after a crash.
+//!
+//! ```text
+//!   submit ─▶ lease ─▶ decide ─▶ record ─▶ act ─▶ record ─▶ ... ─▶ record ─▶ answer
+//!                        ▲                  │
+//!                        └── crash ─────────┘   resume: the records are played again, and what was begun
+//!                                               is gone on with by what is known of its effect
+//! ```
+//!
+//! **What this module knows:** in which order things are written down and done. It drives runs by the same loop as
+//! [`Runner::drive`]. **What it does not know:** where records are kept, and what they mean to the run: that is
+//! [`Journal`]'s and [`Replay`](sommelier_handoff::Replay)'s.
+
+mod calls;
+mod error;
+mod heart;
+mod lent;
+mod log;
+mod settled;
+mod sweep;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use sommelier_handoff::{
+    AgentName, Answer, Input, InputKind, Millis, Relay, Replay, RunEnd, Step, TurnOnRecord,
+};
+use sommelier_protocol::Words;
+
+use crate::journal::{Journal, JournalError, LEASE_TAKEN, Lease, Record};
+use crate::mailbox::Signals;
+use crate::runner::Around;
+use crate::{Mailbox, Outcome, RunError, Runner};
+
+pub use error::DurableError;
+use lent::{Entered, Rooms};
+use log::End;
+pub(crate) use log::Log;
+pub use settled::{Settled, Turn};
+pub use sweep::Swept;
+
+/// How long a lease runs unless set otherwise, in milliseconds.
+const TERM: Millis = 30_000;
+
+/// Conversations whose state is kept in memory between turns, so that the next one needs no replay.
+const MOST_KEPT: usize = 256;
+
+/// Drives conversations that are written down as they go. Several processes may have one on the same journal: a
+/// conversation is driven by whoever has its lease.
+///
+/// What was answered is on record; what a tool has done is on record or is found out; and at every point at which the
+/// process may end there is one way to go on.
+///
+/// ```
+/// use sommelier_handoff::{Agent, Relay};
+/// use sommelier_runner::{DurableRunner, Runner, Turn};
+/// use sommelier_runtime::{ScriptedModel, script};
+/// # use sommelier_runner::journal::Journal;
+/// # fn example(journal: &dyn Journal) -> Result<(), Box<dyn std::error::Error>> {
+/// let relay = Relay::builder().agent(Agent::new("clerk", "You greet.")).entry("clerk").build()?;
+/// let runner = Runner::new(ScriptedModel::new().turn("clerk", |_| script::say("Good morning.")));
+/// let durable = DurableRunner::new(&runner, &relay, journal);
+/// let settled = durable.submit("guest-7", Turn::new("hello").key("message-1"))?;
+/// // The answer was lost: the same turn again is not driven again.
+/// let again = durable.submit("guest-7", Turn::new("hello").key("message-1"))?;
+/// assert_eq!(again.answer_id(), settled.answer_id());
+/// # Ok(())
+/// # }
+/// ```
+pub struct DurableRunner<'a> {
+    runner: &'a Runner<'a>,
+    relay: &'a Relay,
+    journal: &'a dyn Journal,
+    owner: String,
+    term: Millis,
+    rooms: Rooms,
+    kept: Mutex<BTreeMap<String, Kept>>,
+}
+
+/// A conversation as it stood when it was let go of, its lease still running.
+struct Kept {
+    step: Step,
+    end: End,
+}
+
+/// A conversation that is being driven.
+struct Held<'j> {
+    step: Option<Step>,
+    log: Log<'j>,
+}
+
+impl<'a> DurableRunner<'a> {
+    /// A driver of conversations in `relay`, each written to `journal`.
+    pub fn new(runner: &'a Runner<'a>, relay: &'a Relay, journal: &'a dyn Journal) -> Self {
+        Self {
+            runner,
+            relay,
+            journal,
+            owner: owner(),
+            term: TERM,
+            rooms: Rooms::default(),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Sets the name under which leases are taken. It has to be another in each process: who takes a lease under the same
+    /// name takes it over. Unless set it is made of the process's number and a number by chance.
+    pub fn owner(mut self, name: impl Into<String>) -> Self {
+        self.owner = name.into();
+        self
+    }
+
+    /// Sets how long a lease runs, in milliseconds: so long others wait for a process that has died. It is renewed while the
+    /// process lives.
+    pub fn term(mut self, millis: Millis) -> Self {
+        self.term = millis.max(1);
+        self
+    }
+
+    /// Hears a turn of the user and drives the conversation until it has an answer, or waits for a person. A conversation
+    /// that is not there is begun; one that was interrupted is gone on with, and hears the turn there.
+    ///
+    /// A turn with a [key](Turn::key) is driven once. Sent again, while it is under way here, it waits for the same
+    /// answer; later it gets what is on record.
+    ///
+    /// # Errors
+    /// [`DurableError::KeyReused`] when the key was used for other words; [`DurableError::Held`] when another process drives
+    /// the conversation; [`DurableError::Run`] when it could not be written down or driven. What is on record is safe: the
+    /// same call, or [`resume`](Self::resume), goes on from there.
+    pub fn submit(&self, conversation: &str, turn: Turn) -> Result<Settled, DurableError> {
+        Words::new(&*turn.text).map_err(RunError::from)?;
+        let entered = self.rooms.enter(conversation);
+        let held = self.hold(conversation)?;
+        if let Some(recorded) = self.recorded(conversation, &held, &turn)? {
+            return self.go_on(&entered, held, recorded);
+        }
+        let (what, at) = (turn.received(), self.runner.now());
+        let Held { step, log } = held;
+        let step = match step {
+            Some(step) => log.feed_at(self.relay, step, what, at).map_err(RunError::misfit)?,
+            None => self.open(conversation, &log, &turn, at)?,
+        };
+        self.drive(&entered, step, log)
+    }
+
+    /// Goes on with a conversation where its records end. One that has ended, or waits for a person, is told as it stands;
+    /// one that ended since a model could not be asked is tried again from there.
+    ///
+    /// # Errors
+    /// [`DurableError::Unknown`] when nobody has spoken in it; else as of [`submit`](Self::submit).
+    pub fn resume(&self, conversation: &str) -> Result<Settled, DurableError> {
+        let entered = self.rooms.enter(conversation);
+        let found = self.look(conversation)?;
+        let is_told = found.owed().next().is_none();
+        let Some(found) = found.into_parts().0 else {
+            return Err(DurableError::Unknown(conversation.to_owned()));
+        };
+        if is_told && is_at_rest(&found) && !has_failed(&found) {
+            return Ok(Settled::of(found));
+        }
+        let Held { step, log } = self.hold(conversation)?;
+        let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
+        let trace = log.chronicle(|told| told.turns().last().and_then(|turn| turn.trace.clone()));
+        let step = match has_failed(&step) {
+            true => log
+                .feed_at(self.relay, step, InputKind::Retried, self.runner.now())
+                .map_err(RunError::misfit)?,
+            false => step,
+        };
+        self.drive(&entered, step, log.resuming(trace))
+    }
+
+    /// Takes a person's answer to a question and goes on. `seen` is the [digest](sommelier_handoff::Question::digest) of the
+    /// question that the person was shown, where it is known: an answer to another one is not taken. `by` is who answered.
+    ///
+    /// # Errors
+    /// [`DurableError::Rejected`] when the answer cannot be taken: nothing of it is on record; else as of
+    /// [`submit`](Self::submit).
+    pub fn answer(
+        &self,
+        conversation: &str,
+        id: &str,
+        answer: Answer,
+        seen: Option<&str>,
+        by: Option<&str>,
+    ) -> Result<Settled, DurableError> {
+        let entered = self.rooms.enter(conversation);
+        let Held { step, log } = self.hold(conversation)?;
+        let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
+        let shown = step.questions().into_iter().find(|(_, question)| *question.id == *id);
+        let digest = shown.map(|(_, question)| question.digest());
+        if let (Some(seen), Some(digest)) = (seen, digest)
+            && *seen != *digest
+        {
+            let (id, seen, found) = (id.to_owned(), seen.to_owned(), digest.into());
+            return Err(DurableError::OtherQuestion { id, seen, found });
+        }
+        let what = InputKind::HumanAnswered { id: id.into(), answer, by: by.map(Into::into) };
+        match log.feed_at(self.relay, step, what, self.runner.now()) {
+            Ok(step) => self.drive(&entered, step, log),
+            Err((step, misfit)) => {
+                self.let_go(conversation, *step, log);
+                Err(DurableError::refused(misfit))
+            }
+        }
+    }
+
+    /// Calls a conversation off, where it stands. One that is driven here ends before its next step, and this waits for
+    /// it; when it had its answer by then, that stands, and is what is told. One that has ended is told as it stands.
+    ///
+    /// # Errors
+    /// As of [`resume`](Self::resume).
+    pub fn cancel(&self, conversation: &str, reason: &str) -> Result<Settled, DurableError> {
+        self.rooms.tell(conversation, |mailbox| mailbox.cancel(reason));
+        let entered = self.rooms.enter(conversation);
+        if let Some(step @ Step::Done(_)) = self.look(conversation)?.into_parts().0 {
+            return Ok(Settled::of(step));
+        }
+        let Held { step, log } = self.hold(conversation)?;
+        let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
+        let begun = log.chronicle(|told| told.begun().next().is_some());
+        let what = InputKind::Cancelled { reason: reason.into(), begun };
+        let step = log.feed_at(self.relay, step, what, self.runner.now()).map_err(RunError::misfit)?;
+        self.drive(&entered, step, log)
+    }
+
+    /// Gives an input of another kind to a conversation and goes on: a tool that is switched off, an artifact, more of a
+    /// budget, a retry.
+    ///
+    /// # Errors
+    /// [`DurableError::Rejected`] when it does not fit where the run stands; else as of [`resume`](Self::resume).
+    pub fn give(&self, conversation: &str, what: InputKind) -> Result<Settled, DurableError> {
+        let entered = self.rooms.enter(conversation);
+        let Held { step, log } = self.hold(conversation)?;
+        let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
+        match log.feed_at(self.relay, step, what, self.runner.now()) {
+            Ok(step) => self.drive(&entered, step, log),
+            Err((step, misfit)) => {
+                self.let_go(conversation, *step, log);
+                Err(DurableError::refused(misfit))
+            }
+        }
+    }
+
+    /// Speaks to a conversation that is being driven by another thread: what it says the agent reads at its next model
+    /// call, and what calls it off ends it before its next step. Nothing happens where none is driven here; whether one
+    /// was is told.
+    pub fn tell(&self, conversation: &str, tell: impl FnOnce(&Mailbox)) -> bool {
+        self.rooms.tell(conversation, tell)
+    }
+
+    /// Where a conversation stands, by its records alone. It needs no lease, and changes nothing.
+    ///
+    /// # Errors
+    /// [`DurableError::Journal`] when the records cannot be read or are damaged; [`DurableError::Diverged`] when they are not
+    /// those of this definition.
+    pub fn look(&self, conversation: &str) -> Result<Replay<'a>, DurableError> {
+        replay(self.relay, conversation, &self.journal.load(conversation, 1)?)
+    }
+
+    fn recorded(
+        &self,
+        conversation: &str,
+        held: &Held<'_>,
+        turn: &Turn,
+    ) -> Result<Option<TurnOnRecord>, DurableError> {
+        let Some(key) = turn.key.as_deref() else { return Ok(None) };
+        let recorded = held.log.chronicle(|told| told.turn(key).cloned());
+        match recorded {
+            Some(recorded) if *recorded.text != *turn.text => {
+                Err(DurableError::key_reused(conversation, key, &recorded.text, &turn.text))
+            }
+            recorded => Ok(recorded),
+        }
+    }
+
+    /// The turn is on record: its answer is given again, or what it was interrupted in is gone on with.
+    fn go_on(
+        &self,
+        entered: &Entered<'_>,
+        held: Held<'_>,
+        recorded: TurnOnRecord,
+    ) -> Result<Settled, DurableError> {
+        let Held { step, log } = held;
+        let Some(step) = step else { return Err(DurableError::Unknown(entered.name().to_owned())) };
+        match recorded.closed {
+            Some(closed) => {
+                let settled = Settled::Recorded(closed);
+                self.let_go(entered.name(), step, log);
+                Ok(settled)
+            }
+            None if is_at_rest(&step) => {
+                let settled = Settled::of(step.clone());
+                self.let_go(entered.name(), step, log);
+                Ok(settled)
+            }
+            None => self.drive(entered, step, log.resuming(recorded.trace)),
+        }
+    }
+
+    /// Begins a conversation. What opens it and the user's first words are one batch.
+    fn open(&self, conversation: &str, log: &Log<'_>, turn: &Turn, at: Millis) -> Result<Step, DurableError> {
+        let agent = log.opened_at().map(AgentName::as_str).or(turn.at.as_deref());
+        let agent = agent.unwrap_or(self.relay.entry().as_str());
+        let step = self.relay.start_at(agent, conversation, turn.text.as_str()).map_err(RunError::from)?;
+        if log.opened_at().is_none() {
+            let definition = self.relay.definition_id().into();
+            let what = InputKind::Opened { definition, agent: step.run().active().clone() };
+            log.note(&Input { run: conversation.into(), at, what });
+        }
+        log.note(&Input { run: conversation.into(), at, what: turn.received() });
+        Ok(step)
+    }
+
+    /// Takes the lease of a conversation and reads where it stands, where that is not known here.
+    fn hold(&self, conversation: &str) -> Result<Held<'a>, DurableError> {
+        let mut kept = self.kept().remove(conversation);
+        let is_ours =
+            |kept: &mut Kept| kept.end.renewed.elapsed().as_millis() * 10 < u128::from(self.term) * 7;
+        if let Some(Kept { step, end }) = kept.take_if(is_ours) {
+            return Ok(Held { step: Some(step), log: self.log(conversation, end, None) });
+        }
+        let renewed = Instant::now();
+        let lease = match self.journal.take_lease(conversation, &self.owner, self.runner.now(), self.term) {
+            Err(JournalError::Held { owner, until }) => {
+                return Err(DurableError::Held { conversation: conversation.to_owned(), owner, until });
+            }
+            lease => lease?,
+        };
+        if let Some(Kept { step, end }) = kept.filter(|kept| follows(&lease, &kept.end)) {
+            let (seq, epoch, head) = (lease.head.seq, lease.epoch, Some(lease.head));
+            return Ok(Held {
+                step: Some(step),
+                log: self.log(conversation, End { seq, epoch, head, renewed, ..end }, None),
+            });
+        }
+        let replay = replay(self.relay, conversation, &self.journal.load(conversation, 1)?)?;
+        let (opened_at, owed) = (replay.opened_at().cloned(), replay.owed().collect::<Vec<_>>());
+        let (seq, epoch, head) = (lease.head.seq, lease.epoch, Some(lease.head));
+        let (step, chronicle) = replay.into_parts();
+        let log = self.log(conversation, End { seq, epoch, chronicle, renewed, head }, opened_at);
+        owed.into_iter().for_each(|told| log.owe(told));
+        Ok(Held { step, log })
+    }
+
+    fn log(&self, conversation: &str, end: End, opened_at: Option<AgentName>) -> Log<'a> {
+        Log::new(self.journal, conversation, self.term, end, opened_at)
+    }
+
+    /// Drives a step with a record of all that happens, and lets go of the conversation.
+    fn drive(&self, entered: &Entered<'_>, step: Step, log: Log<'_>) -> Result<Settled, DurableError> {
+        let mailbox = entered.mailbox();
+        let outcome = heart::beating(
+            &log,
+            self.term,
+            || self.runner.now(),
+            || {
+                let around = Around { signals: Signals::of(mailbox), log: Some(&log) };
+                self.runner.drive_around(self.relay, step, &around)
+            },
+        )?;
+        let step = match &outcome {
+            Outcome::Ended(report) => Step::Done(report.done().clone()),
+            Outcome::Waiting(parked) => parked.step().clone(),
+        };
+        self.let_go(entered.name(), step, log);
+        Ok(Settled::from(outcome))
+    }
+
+    /// Keeps what is known of a conversation for its next turn. Its lease runs out by itself, or is
+    /// [given back](Self::release).
+    fn let_go(&self, conversation: &str, step: Step, log: Log<'_>) {
+        let end = log.into_end();
+        let mut kept = self.kept();
+        while kept.len() >= MOST_KEPT {
+            let oldest = kept.iter().min_by_key(|(_, kept)| kept.end.renewed).map(|(name, _)| name.clone());
+            let Some(oldest) = oldest else { break };
+            if let Some(Kept { end, .. }) = kept.remove(&oldest) {
+                self.give_back(&oldest, &end);
+            }
+        }
+        kept.insert(conversation.to_owned(), Kept { step, end });
+    }
+
+    /// Gives the lease of a conversation back, so that another process need not wait for it to run out.
+    pub fn release(&self, conversation: &str) {
+        let kept = self.kept().remove(conversation);
+        if let Some(Kept { end, .. }) = kept {
+            self.give_back(conversation, &end);
+        }
+    }
+
+    fn give_back(&self, conversation: &str, end: &End) {
+        // Where it fails, the lease runs out.
+        let _ = self.journal.renew_lease(conversation, end.epoch, self.runner.now(), 0);
+    }
+
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives all leases back.
+impl Drop for DurableRunner<'_> {
+    fn drop(&mut self) {
+        let kept = std::mem::take(&mut *self.kept());
+        for (conversation, Kept { end, .. }) in kept {
+            self.give_back(&conversation, &end);
+        }
+    }
+}
+
+impl fmt::Debug for DurableRunner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DurableRunner")
+            .field("owner", &self.owner)
+            .field("term", &self.term)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Plays the records of a conversation.
+///
+/// # Errors
+/// [`DurableError::Diverged`] with the number of the first record that does not follow.
+pub fn replay<'r>(
+    relay: &'r Relay,
+    conversation: &str,
+    records: &[Record],
+) -> Result<Replay<'r>, DurableError> {
+    let mut replay = Replay::new(relay, conversation);
+    for record in records.iter().filter(|record| record.event.kind() != LEASE_TAKEN) {
+        let event = &record.event;
+        replay.read(event.kind(), event.version(), event.body()).map_err(|why| DurableError::Diverged {
+            conversation: conversation.to_owned(),
+            seq: record.seq,
+            why: Box::new(why),
+        })?;
+    }
+    Ok(replay)
+}
+
+/// Whether nobody has written between these records and the lease.
+fn follows(lease: &Lease, end: &End) -> bool {
+    lease.head.seq == end.seq.saturating_add(1) && lease.epoch == end.epoch.next()
+}
+
+/// Whether the run ended since a model could not be asked.
+fn has_failed(step: &Step) -> bool {
+    matches!(step, Step::Done(done) if matches!(done.end(), RunEnd::Failed { .. }))
+}
+
+/// Whether nothing goes on by itself.
+fn is_at_rest(step: &Step) -> bool {
+    match step {
+        Step::Done(_) | Step::AskHuman(_) => true,
+        Step::Delegate(_) => step.open().into_iter().all(|open| matches!(open, Step::AskHuman(_))),
+        _ => false,
+    }
+}
+
+/// A name that no other process has.
+fn owner() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    let chance = crate::runner::by_chance();
+    format!("process-{}-{}-{chance:016x}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}

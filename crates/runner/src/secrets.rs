@@ -1,0 +1,307 @@
+//! What must not be kept: it is taken out before anything sees it, and put back where a tool runs.
+//!
+//! ```text
+//! model ──reply──▶ hide ──▶ core, journal, trace, receiver
+//!                                │ call
+//! tool ◀──call with values── reveal
+//!   └────output──▶ mask ──▶ core, journal, trace, model
+//! ```
+//!
+//! What stands in a value's place is its *handle*. It is made by chance and not of the value, so nobody finds the value by
+//! trying. The values are in memory and nowhere else: another process has the handles, and for it the values are gone.
+
+mod json;
+mod needle;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use sommelier_protocol::{ContentBlock, ModelResponse, RawJson, ToolUse};
+use sommelier_runtime::tool::{Declaration, Members, ToolFailure};
+use sommelier_runtime::{Definition, ModelError, ToolOutput};
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{PoisonError, RwLock};
+
+use json::Literal;
+use needle::Needle;
+
+/// What a driver's user wants taken out of all words: it is given a text and gives it back without.
+pub(crate) type Redact<'r> = dyn Fn(&str) -> String + Send + Sync + 'r;
+
+/// What stands where a redactor has failed, or where nothing could be told apart: nothing is kept then.
+const WITHHELD: &str = "[withheld]";
+
+/// The secrets of one run and its branches, while a driver has it.
+pub(crate) struct Vault<'r> {
+    pages: RwLock<Pages>,
+    redact: Option<&'r Redact<'r>>,
+}
+
+#[derive(Default)]
+struct Pages {
+    /// The values by their handles.
+    values: BTreeMap<Box<str>, RawJson>,
+    /// The handles by their values, each value in one form.
+    handles: BTreeMap<String, Box<str>>,
+    /// What no text may have in it, the longest first.
+    needles: Vec<Needle>,
+}
+
+impl<'r> Vault<'r> {
+    /// An empty vault, and what is to be taken out of all words.
+    pub(crate) fn new(redact: Option<&'r Redact<'r>>) -> Self {
+        Self { pages: RwLock::default(), redact }
+    }
+
+    /// A reply as everybody may see it: the secret arguments of its calls are handles, and no secret stands anywhere else in
+    /// it. Words, and what a call brings that is no tool's of the agent, such as a package, pass the redactor.
+    pub(crate) fn hide(&self, agent: &Definition, mut response: ModelResponse) -> ModelResponse {
+        for block in &mut response.content {
+            let hidden = block.as_tool_use().and_then(|call| self.hidden(agent, call));
+            if let Some(hidden) = hidden {
+                *block = hidden;
+            }
+        }
+        if self.has_nothing_to_do() {
+            return response;
+        }
+        let content = response.content.iter().filter_map(|block| match self.cleaned(agent, block) {
+            None => Some(block.clone()),
+            // It is signed as it was, and would not be taken back with a change.
+            Some(_) if matches!(block.kind(), "thinking" | "redacted_thinking") => None,
+            Some(cleaned) => Some(cleaned),
+        });
+        response.content = content.collect();
+        response
+    }
+
+    /// A call with its values in the place of their handles, as its tool takes it; nobody else gets to see it.
+    ///
+    /// # Errors
+    /// An output that names the argument whose value is not here any more, or never was.
+    pub(crate) fn reveal<'c>(
+        &self,
+        agent: &Definition,
+        call: &'c ToolUse,
+    ) -> Result<Cow<'c, ToolUse>, ToolOutput> {
+        let Some(declared) = secretive(agent, call.name(), Declaration::secrets) else {
+            return Ok(Cow::Borrowed(call));
+        };
+        let mut input = call.input().clone();
+        // What was hidden last is around what was hidden before.
+        for path in declared.secrets().iter().rev() {
+            let mut gone = false;
+            let mut open = |value: &RawJson| {
+                let handle = value.read::<String>().ok().filter(|text| needle::is_handle(text))?;
+                let value = self.pages(|pages| pages.values.get(&*handle).cloned());
+                gone |= value.is_none();
+                value
+            };
+            if let Some(opened) = json::at_path(&input, &split(path), &mut open) {
+                input = opened;
+            }
+            if gone {
+                let detail =
+                    "the value is kept nowhere and is not known any more; ask for it and give it again";
+                return Err(ToolOutput::failed(&Gone { error: "secret_gone", argument: path, detail }));
+            }
+        }
+        Ok(Cow::Owned(ToolUse::scripted(call.id(), call.name(), input.get())))
+    }
+
+    /// What a tool gave back as everybody may see it: the secret members of the result are handles, and no secret stands
+    /// anywhere else in it, as in the words of an error. All of it passes the redactor.
+    pub(crate) fn mask(&self, agent: &Definition, tool: &str, output: ToolOutput) -> ToolOutput {
+        let declared = secretive(agent, tool, Declaration::secret_results);
+        if declared.is_none() && self.has_nothing_to_do() {
+            return output;
+        }
+        let error = output.error.map(|code| self.text(&code).map_or(code, Into::into));
+        let Ok(result) = RawJson::parse(&output.content) else {
+            return ToolOutput { content: self.words(&output.content).into(), error };
+        };
+        let hidden = declared.and_then(|declared| self.handled(&result, declared.secret_results()));
+        let result = hidden.as_ref().map_or(&*output.content, RawJson::get);
+        let cleaned = json::rewrite(result, |literal, text| self.literal(literal, text, true));
+        ToolOutput { content: cleaned.map_or_else(|| result.into(), Into::into), error }
+    }
+
+    /// Words as everybody may see them: those of a user, of a person who was asked, or of an error.
+    pub(crate) fn words(&self, text: &str) -> String {
+        self.text(text).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Why a model did not reply, as everybody may see it.
+    pub(crate) fn error(&self, mut error: ModelError) -> ModelError {
+        match &mut error {
+            ModelError::Unreachable { detail }
+            | ModelError::Service { detail, .. }
+            | ModelError::Malformed { detail }
+            | ModelError::TimedOut { detail } => *detail = self.words(detail),
+            _ => {}
+        }
+        error
+    }
+
+    /// A call whose secret arguments are handles; `None` where there are none. Of arguments that cannot be read nobody knows
+    /// which are secret, so nothing of them is kept.
+    fn hidden(&self, agent: &Definition, call: &ToolUse) -> Option<ContentBlock> {
+        let declared = secretive(agent, call.name(), Declaration::secrets)?;
+        let input = match call.broken_input() {
+            Some(_) => RawJson::of(&BTreeMap::from([(ToolUse::BROKEN, WITHHELD)])).ok()?,
+            None => self.handled(call.input(), declared.secrets())?,
+        };
+        let mut block: Members = RawJson::of(call).ok()?.read().ok()?;
+        block.set("input", input);
+        RawJson::of(&block).ok()?.read().ok()
+    }
+
+    /// A value with handles in the place of what stands at `paths`; `None` where nothing stands there.
+    fn handled(&self, json: &RawJson, paths: &[Box<str>]) -> Option<RawJson> {
+        let mut hidden = None;
+        for path in paths {
+            let now = json::at_path(hidden.as_ref().unwrap_or(json), &split(path), &mut |value| {
+                self.lock_up(value)
+            });
+            hidden = now.or(hidden);
+        }
+        hidden
+    }
+
+    /// The handle of a value, which is remembered; `None` for what is none, or is a handle already.
+    fn lock_up(&self, value: &RawJson) -> Option<RawJson> {
+        let text = value.read::<String>().ok();
+        if matches!(value.get(), "null" | r#""""#) || text.as_deref().is_some_and(needle::is_handle) {
+            return None;
+        }
+        let one_form =
+            text.map_or_else(|| value.get().to_owned(), |text| RawJson::string(&text).get().to_owned());
+        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        let handle = pages.handles.get(&one_form).cloned().unwrap_or_else(|| pages.add(one_form, value));
+        Some(RawJson::string(&handle))
+    }
+
+    /// A block without what must not be in it; `None` where nothing has changed. Words pass the redactor. A tool takes its
+    /// arguments as they are; what is called and is no tool of the agent is answered by words.
+    fn cleaned(&self, agent: &Definition, block: &ContentBlock) -> Option<ContentBlock> {
+        let words = match block {
+            ContentBlock::ToolUse(call) if agent.table().has(call.name()) => "",
+            ContentBlock::ToolUse(_) => "input",
+            ContentBlock::Text(_) | ContentBlock::ToolResult(_) | ContentBlock::Other(_) => block.kind(),
+        };
+        let mut members: Members = RawJson::of(block).ok()?.read().ok()?;
+        let mut is_changed = false;
+        for (name, value) in members.0.iter_mut().filter(|(name, _)| &**name != "type") {
+            let is_words = **name == *words;
+            let cleaned = json::rewrite(value.get(), |literal, text| self.literal(literal, text, is_words));
+            if let Some(cleaned) = cleaned {
+                *value = RawJson::parse(&cleaned).unwrap_or_else(|_| RawJson::string(WITHHELD));
+                is_changed = true;
+            }
+        }
+        let read = || RawJson::of(&members).and_then(|json| json.read());
+        is_changed.then(|| read().unwrap_or_else(|_| ContentBlock::text(WITHHELD)))
+    }
+
+    /// What is to stand in the place of a literal. Numbers are no words.
+    fn literal(&self, literal: Literal, text: &str, is_words: bool) -> Option<String> {
+        match literal {
+            Literal::Number => self.masked(text, Needle::is_long_number),
+            Literal::Text if is_words => self.text(text),
+            Literal::Text | Literal::Name => self.masked(text, |_| true),
+        }
+    }
+
+    /// What is to stand in the place of words.
+    fn text(&self, text: &str) -> Option<String> {
+        let masked = self.masked(text, |_| true);
+        let Some(redact) = self.redact else { return masked };
+        let redacted = catch_unwind(AssertUnwindSafe(|| redact(masked.as_deref().unwrap_or(text))));
+        // A redactor that fails has let nothing pass.
+        let redacted = redacted.unwrap_or_else(|_| WITHHELD.to_owned());
+        if redacted == text { None } else { Some(redacted) }
+    }
+
+    /// Whether no text has to be looked at.
+    fn has_nothing_to_do(&self) -> bool {
+        self.redact.is_none() && self.pages(|pages| pages.needles.is_empty())
+    }
+
+    fn masked(&self, text: &str, which: impl Fn(&Needle) -> bool) -> Option<String> {
+        self.pages(|pages| needle::masked(text, pages.needles.iter().filter(|needle| which(needle))))
+    }
+
+    fn pages<R>(&self, read: impl FnOnce(&Pages) -> R) -> R {
+        read(&self.pages.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Pages {
+    fn add(&mut self, one_form: String, value: &RawJson) -> Box<str> {
+        let handle = needle::handle(by_chance());
+        // Each text and each number of a value is a secret, and not only the whole of it.
+        let mut parts = Vec::new();
+        let _ = json::rewrite(value.get(), |literal, text| {
+            if literal != Literal::Name {
+                parts.push(text.to_owned());
+                // As it stands in JSON that is a text itself.
+                parts.push(RawJson::string(text).get().trim_matches('"').to_owned());
+            }
+            None
+        });
+        parts.dedup();
+        let needles = parts.iter().flat_map(|part| Needle::all_of(part, &handle));
+        self.needles.extend(needles);
+        self.needles.sort_by_key(|needle| Reverse(needle.len()));
+        self.values.insert(handle.clone(), value.clone());
+        self.handles.insert(one_form, handle.clone());
+        handle
+    }
+}
+
+impl fmt::Debug for Vault<'_> {
+    /// How many there are, and none of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vault")
+            .field("secrets", &self.pages(|pages| pages.values.len()))
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a tool declares, where some of it is secret.
+fn secretive<'a>(
+    agent: &'a Definition,
+    tool: &str,
+    which: fn(&Declaration) -> &[Box<str>],
+) -> Option<&'a Declaration> {
+    agent.table().declaration(tool).filter(|declared| !which(declared).is_empty())
+}
+
+fn split(path: &str) -> Vec<&str> {
+    path.split('.').collect()
+}
+
+/// A number by chance: the keys of two hashers are, and the numbers that they make of nothing.
+fn by_chance() -> u128 {
+    let chance = || u128::from(RandomState::new().build_hasher().finish());
+    chance() << 64 | chance()
+}
+
+/// What a model is told whose call has a handle without a value.
+#[derive(Serialize)]
+struct Gone<'a> {
+    error: &'static str,
+    argument: &'a str,
+    detail: &'static str,
+}
+
+impl ToolFailure for Gone<'_> {
+    fn code(&self) -> &str {
+        self.error
+    }
+}
