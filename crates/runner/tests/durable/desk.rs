@@ -1,7 +1,5 @@
 //! A desk with two agents and tools of each kind of effect, a world in which effects happen, and journals cut short.
 
-#![allow(clippy::unwrap_used, reason = "a test's own world")]
-
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
