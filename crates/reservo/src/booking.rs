@@ -35,6 +35,11 @@ impl BookingId {
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
+
+    /// Its number.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
 }
 
 impl fmt::Display for BookingId {
@@ -237,6 +242,34 @@ impl Booking {
     pub const fn receipt(&self) -> BookingReceipt {
         BookingReceipt { booking_id: self.id, status: self.state.status(), total_cents: self.total_cents }
     }
+
+    /// For ledgers: decides on cancelling the booking `id`, as the ledger finds it and what it finds the key was used for.
+    /// Where it is a receipt, the booking is to be marked as cancelled with its refund and the key as used for that.
+    ///
+    /// # Errors
+    /// As [`Bookings::cancel`].
+    pub fn cancellation(
+        id: BookingId,
+        found: Option<&Self>,
+        refund: Cents,
+        key: &IdempotencyKey,
+        used: Option<(KeyUse, &Self)>,
+    ) -> Result<CancelReceipt, ReservoError> {
+        if let Some((_, first)) =
+            used.filter(|(used_for, first)| (*used_for, first.id) != (KeyUse::Cancel, id))
+        {
+            return Err(ReservoError::KeyReused { value: clip(&key.0), booking_id: first.id });
+        }
+        let booking = found.ok_or_else(|| ReservoError::UnknownBooking { value: id.to_string() })?;
+        let refund_cents = match booking.state {
+            BookingState::Cancelled { refund_cents } if used.is_some() => refund_cents,
+            BookingState::Cancelled { refund_cents } => {
+                return Err(ReservoError::AlreadyCancelled { value: id, refund_cents });
+            }
+            BookingState::Booked => refund,
+        };
+        Ok(CancelReceipt { booking_id: id, status: BookingStatus::Cancelled, refund_cents })
+    }
 }
 
 /// Whether a booking still stands.
@@ -319,29 +352,47 @@ pub struct CancelReceipt {
 
 /// A ledger of bookings. Every method is one atomic step, and all work on a shared reference from any thread.
 ///
+/// After [`ReservoError::LedgerUnreachable`] nobody knows whether a step was made; the same key tells.
+///
 /// A ledger keeps rooms from being taken twice and keys from being used twice; prices, clocks and refunds are the
 /// business of [`Reservo`](crate::Reservo).
 pub trait Bookings: fmt::Debug + Send + Sync {
     /// The booking with this id.
-    fn find(&self, id: BookingId) -> Option<Booking>;
+    ///
+    /// # Errors
+    /// [`ReservoError::LedgerUnreachable`].
+    fn find(&self, id: BookingId) -> Result<Option<Booking>, ReservoError>;
 
     /// The booking that this key was used on, and for what.
-    fn find_by_key(&self, key: &IdempotencyKey) -> Option<(KeyUse, Booking)>;
+    ///
+    /// # Errors
+    /// [`ReservoError::LedgerUnreachable`].
+    fn find_by_key(&self, key: &IdempotencyKey) -> Result<Option<(KeyUse, Booking)>, ReservoError>;
 
     /// A standing booking of the room that overlaps the slot; the earliest if there are several.
-    fn find_overlap(&self, room: Room, slot: TimeSlot) -> Option<Booking>;
+    ///
+    /// # Errors
+    /// [`ReservoError::LedgerUnreachable`].
+    fn find_overlap(&self, room: Room, slot: TimeSlot) -> Result<Option<Booking>, ReservoError>;
+
+    /// All bookings, cancelled ones too, in the order of their ids.
+    ///
+    /// # Errors
+    /// [`ReservoError::LedgerUnreachable`].
+    fn all(&self) -> Result<Vec<Booking>, ReservoError>;
 
     /// Writes a booking down and gives it the next id. A key that made this very booking before returns it again.
     ///
     /// # Errors
-    /// [`ReservoError::SlotTaken`], [`ReservoError::KeyReused`].
+    /// [`ReservoError::SlotTaken`], [`ReservoError::KeyReused`], [`ReservoError::LedgerUnreachable`].
     fn insert(&self, booking: NewBooking, key: &IdempotencyKey) -> Result<Booking, ReservoError>;
 
     /// Marks a booking as cancelled. A key that cancelled this very booking before returns it again, with the refund of
     /// then.
     ///
     /// # Errors
-    /// [`ReservoError::UnknownBooking`], [`ReservoError::AlreadyCancelled`], [`ReservoError::KeyReused`].
+    /// [`ReservoError::UnknownBooking`], [`ReservoError::AlreadyCancelled`], [`ReservoError::KeyReused`],
+    /// [`ReservoError::LedgerUnreachable`].
     fn cancel(
         &self,
         id: BookingId,
@@ -379,6 +430,40 @@ impl NewBooking {
         (self.room, self.plan, self.slot, &self.customer)
             == (booking.room, booking.plan, booking.slot, &booking.customer)
     }
+
+    /// For ledgers: what is answered where the key was used before, on `booking`.
+    ///
+    /// # Errors
+    /// [`ReservoError::KeyReused`] if it was for something else.
+    pub fn repeats(
+        &self,
+        key: &IdempotencyKey,
+        used_for: KeyUse,
+        booking: &Booking,
+    ) -> Result<Booking, ReservoError> {
+        if used_for == KeyUse::Book && self.asks_for(booking) {
+            return Ok(booking.clone());
+        }
+        Err(ReservoError::KeyReused { value: clip(&key.0), booking_id: booking.id })
+    }
+
+    /// For ledgers: why it cannot be written down while `taken` stands, which overlaps it.
+    pub fn meets(&self, taken: &Booking) -> ReservoError {
+        ReservoError::SlotTaken {
+            room: self.room,
+            date: self.slot.date,
+            start_hour: self.slot.start_hour,
+            hours: self.slot.hours,
+            taken_from: taken.slot.start_hour,
+            taken_to: taken.slot.end_hour(),
+        }
+    }
+
+    /// For ledgers: the booking that it becomes under its id.
+    pub fn under(self, id: BookingId) -> Booking {
+        let Self { room, plan, slot, customer, total_cents } = self;
+        Booking { id, room, plan, slot, customer, total_cents, state: BookingState::Booked }
+    }
 }
 
 /// What an idempotency key was used for.
@@ -397,7 +482,7 @@ pub enum KeyUse {
 /// use reservo::{Bookings, MemoryBookings};
 ///
 /// let ledger = MemoryBookings::default();
-/// assert_eq!(ledger.find("RSV-0001".parse()?), None);
+/// assert_eq!(ledger.find("RSV-0001".parse()?)?, None);
 /// # Ok::<(), reservo::ReservoError>(())
 /// ```
 #[derive(Debug, Default)]
@@ -426,41 +511,32 @@ impl FromIterator<Booking> for MemoryBookings {
 }
 
 impl Bookings for MemoryBookings {
-    fn find(&self, id: BookingId) -> Option<Booking> {
-        self.pages().bookings.get(&id).cloned()
+    fn find(&self, id: BookingId) -> Result<Option<Booking>, ReservoError> {
+        Ok(self.pages().bookings.get(&id).cloned())
     }
 
-    fn find_by_key(&self, key: &IdempotencyKey) -> Option<(KeyUse, Booking)> {
-        let pages = self.pages();
-        let (used_for, id) = pages.keys.get(key)?;
-        Some((*used_for, pages.bookings.get(id)?.clone()))
+    fn find_by_key(&self, key: &IdempotencyKey) -> Result<Option<(KeyUse, Booking)>, ReservoError> {
+        Ok(self.pages().used(key).map(|(used_for, booking)| (used_for, booking.clone())))
     }
 
-    fn find_overlap(&self, room: Room, slot: TimeSlot) -> Option<Booking> {
-        self.pages().find_overlap(room, slot).cloned()
+    fn find_overlap(&self, room: Room, slot: TimeSlot) -> Result<Option<Booking>, ReservoError> {
+        Ok(self.pages().find_overlap(room, slot).cloned())
+    }
+
+    fn all(&self) -> Result<Vec<Booking>, ReservoError> {
+        Ok(self.pages().bookings.values().cloned().collect())
     }
 
     fn insert(&self, new: NewBooking, key: &IdempotencyKey) -> Result<Booking, ReservoError> {
         let mut pages = self.pages();
-        if let Some((used_for, id)) = pages.keys.get(key) {
-            return match pages.bookings.get(id) {
-                Some(booking) if *used_for == KeyUse::Book && new.asks_for(booking) => Ok(booking.clone()),
-                _ => Err(ReservoError::KeyReused { value: clip(&key.0), booking_id: *id }),
-            };
+        if let Some((used_for, booking)) = pages.used(key) {
+            return new.repeats(key, used_for, booking);
         }
         if let Some(taken) = pages.find_overlap(new.room, new.slot) {
-            return Err(ReservoError::SlotTaken {
-                room: new.room,
-                date: new.slot.date,
-                start_hour: new.slot.start_hour,
-                hours: new.slot.hours,
-                taken_from: taken.slot.start_hour,
-                taken_to: taken.slot.end_hour(),
-            });
+            return Err(new.meets(taken));
         }
         let id = BookingId(pages.bookings.last_key_value().map_or(0, |(last, _)| last.0) + 1);
-        let NewBooking { room, plan, slot, customer, total_cents } = new;
-        let booking = Booking { id, room, plan, slot, customer, total_cents, state: BookingState::Booked };
+        let booking = new.under(id);
         pages.bookings.insert(id, booking.clone());
         pages.keys.insert(key.clone(), (KeyUse::Book, id));
         Ok(booking)
@@ -473,27 +549,21 @@ impl Bookings for MemoryBookings {
         key: &IdempotencyKey,
     ) -> Result<CancelReceipt, ReservoError> {
         let mut pages = self.pages();
-        let Pages { bookings, keys } = &mut *pages;
-        let used = keys.get(key).copied();
-        if let Some((_, first)) = used.filter(|used| *used != (KeyUse::Cancel, id)) {
-            return Err(ReservoError::KeyReused { value: clip(&key.0), booking_id: first });
+        let receipt = Booking::cancellation(id, pages.bookings.get(&id), refund, key, pages.used(key))?;
+        if let Some(booking) = pages.bookings.get_mut(&id) {
+            booking.state = BookingState::Cancelled { refund_cents: receipt.refund_cents };
         }
-        let booking =
-            bookings.get_mut(&id).ok_or_else(|| ReservoError::UnknownBooking { value: id.to_string() })?;
-        let refund_cents = match booking.state {
-            BookingState::Cancelled { refund_cents } if used.is_some() => refund_cents,
-            BookingState::Cancelled { refund_cents } => {
-                return Err(ReservoError::AlreadyCancelled { value: id, refund_cents });
-            }
-            BookingState::Booked => refund,
-        };
-        booking.state = BookingState::Cancelled { refund_cents };
-        keys.insert(key.clone(), (KeyUse::Cancel, id));
-        Ok(CancelReceipt { booking_id: id, status: BookingStatus::Cancelled, refund_cents })
+        pages.keys.insert(key.clone(), (KeyUse::Cancel, id));
+        Ok(receipt)
     }
 }
 
 impl Pages {
+    fn used(&self, key: &IdempotencyKey) -> Option<(KeyUse, &Booking)> {
+        let (used_for, id) = self.keys.get(key)?;
+        Some((*used_for, self.bookings.get(id)?))
+    }
+
     fn find_overlap(&self, room: Room, slot: TimeSlot) -> Option<&Booking> {
         self.bookings
             .values()

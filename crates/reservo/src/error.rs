@@ -150,6 +150,13 @@ pub enum ReservoError {
         /// The booking it was first used on.
         booking_id: BookingId,
     },
+    /// The ledger of bookings could not be read or written, or holds what no ledger holds. Where it was to be written,
+    /// nobody knows whether it was; the same key tells.
+    #[error("the house cannot reach its ledger of bookings ({value}); the same request may succeed later")]
+    LedgerUnreachable {
+        /// What the ledger says.
+        value: String,
+    },
     /// A rate that no price list can hold.
     #[error("the price list is given a rate of {value}; 0 to {} per hour are possible", PriceList::MAX_RATE)]
     RateOutOfRange {
@@ -186,6 +193,7 @@ impl ReservoError {
             Self::InvalidTime { .. } => "invalid_time",
             Self::InvalidCustomer { .. } => "invalid_customer",
             Self::KeyReused { .. } => "key_reused",
+            Self::LedgerUnreachable { .. } => "ledger_unreachable",
             Self::RateOutOfRange { .. } => "rate_out_of_range",
         }
     }
@@ -199,9 +207,10 @@ impl ReservoError {
     /// ```
     pub const fn fault(&self) -> Fault {
         match self {
-            Self::SlotTaken { .. } | Self::AlreadyCancelled { .. } | Self::AlreadyStarted { .. } => {
-                Fault::House
-            }
+            Self::SlotTaken { .. }
+            | Self::AlreadyCancelled { .. }
+            | Self::AlreadyStarted { .. }
+            | Self::LedgerUnreachable { .. } => Fault::House,
             Self::KeyReused { .. } | Self::RateOutOfRange { .. } => Fault::Program,
             _ => Fault::Request,
         }
@@ -270,7 +279,9 @@ impl Serialize for ReservoError {
                 map.serialize_entry("value", value)?;
                 map.serialize_entry("form", "HH:MM")?;
             }
-            Self::InvalidCustomer { value } => map.serialize_entry("value", value)?,
+            Self::InvalidCustomer { value } | Self::LedgerUnreachable { value } => {
+                map.serialize_entry("value", value)?;
+            }
             Self::KeyReused { value, booking_id } => {
                 map.serialize_entry("value", value)?;
                 map.serialize_entry("booking_id", booking_id)?;

@@ -83,7 +83,7 @@ impl Reservo {
     ///
     /// # Errors
     /// [`ReservoError::OutsideOpeningHours`], [`ReservoError::StartInPast`], [`ReservoError::SlotTaken`],
-    /// [`ReservoError::KeyReused`].
+    /// [`ReservoError::KeyReused`], [`ReservoError::LedgerUnreachable`].
     pub fn book(&self, request: BookingRequest, key: &IdempotencyKey) -> Result<Booking, ReservoError> {
         self.book_in(&*self.bookings, request, key)
     }
@@ -97,7 +97,7 @@ impl Reservo {
     ) -> Result<Booking, ReservoError> {
         let BookingRequest { room, plan, date, start_hour, hours, customer } = request;
         let slot = TimeSlot::new(date, start_hour, hours, self.library.hours)?;
-        if slot.start() < self.now && ledger.find_by_key(key).is_none() {
+        if slot.start() < self.now && ledger.find_by_key(key)?.is_none() {
             return Err(ReservoError::StartInPast { value: slot.start(), now: self.now });
         }
         let total_cents = self.quote(room, plan, hours).total_cents;
@@ -109,7 +109,8 @@ impl Reservo {
     /// and that nothing was done now.
     ///
     /// # Errors
-    /// [`ReservoError::UnknownBooking`], [`ReservoError::AlreadyStarted`], [`ReservoError::KeyReused`].
+    /// [`ReservoError::UnknownBooking`], [`ReservoError::AlreadyStarted`], [`ReservoError::KeyReused`],
+    /// [`ReservoError::LedgerUnreachable`].
     pub fn cancel(&self, id: BookingId, key: &IdempotencyKey) -> Result<CancelReceipt, ReservoError> {
         self.cancel_in(&*self.bookings, id, key)
     }
@@ -122,9 +123,9 @@ impl Reservo {
         key: &IdempotencyKey,
     ) -> Result<CancelReceipt, ReservoError> {
         let booking =
-            ledger.find(id).ok_or_else(|| ReservoError::UnknownBooking { value: id.to_string() })?;
+            ledger.find(id)?.ok_or_else(|| ReservoError::UnknownBooking { value: id.to_string() })?;
         let start = booking.slot.start();
-        let repeated = ledger.find_by_key(key).is_some_and(|(used_for, _)| used_for == KeyUse::Cancel);
+        let repeated = ledger.find_by_key(key)?.is_some_and(|(used_for, _)| used_for == KeyUse::Cancel);
         if start <= self.now && booking.state == BookingState::Booked && !repeated {
             return Err(ReservoError::AlreadyStarted { value: id, start, now: self.now });
         }

@@ -66,6 +66,10 @@ fn every_error_says_what_was_wrong_and_what_is_right() {
         r#"{"error":"invalid_date","value":"2026-02-30","form":"YYYY-MM-DD"}"#,
     );
     check(
+        &ReservoError::LedgerUnreachable { value: "database is locked".to_owned() },
+        r#"{"error":"ledger_unreachable","value":"database is locked"}"#,
+    );
+    check(
         &ReservoError::RateOutOfRange { value: Cents(-1) },
         r#"{"error":"rate_out_of_range","value":-1,"min":0,"max":10000000}"#,
     );

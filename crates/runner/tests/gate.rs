@@ -32,9 +32,8 @@ fn asks_for<const N: usize>(wanted: [(&'static str, &'static str); N]) -> Script
 
 /// How many bookings stand in the ledger, and what became of RSV-0002.
 fn ledger(house: &Reservo) -> (usize, String) {
-    let found = |n: u32| house.bookings.find(reservo::BookingId::new(n));
-    let state = found(2).unwrap().state.status();
-    ((1..20).filter(|n| found(*n).is_some()).count(), serde_json::to_string(&state).unwrap())
+    let all = house.bookings.all().unwrap();
+    (all.len(), serde_json::to_string(&all[1].state.status()).unwrap())
 }
 
 const DENIED: &str = r#"{"error":"approval_denied","tool":"book","reason":"no one is here to approve it","effect":"none: the tool was not run"}"#;

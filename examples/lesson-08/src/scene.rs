@@ -2,7 +2,7 @@
 
 use examples_kit::{HopRow, Verdict};
 use reservo::specialists::{relay, specialist};
-use reservo::{Booking, BookingId, DEMO_NOW, Entry, Reservo, demo, entry, facets};
+use reservo::{Booking, DEMO_NOW, Entry, Reservo, demo, entry, facets};
 use serde::Serialize;
 use sommelier_patterns::{FanOut, Team, critical_path};
 use sommelier_runner::{Gate, Outcome, Runner};
@@ -93,13 +93,13 @@ impl Scene {
     ) -> Result<Self, Box<dyn Error>> {
         let conversation = format!("lesson-08-{name}");
         let runner = Runner::new(model).gate(Gate::approve_all()).conversation(&*conversation);
-        let before = ledger(house);
+        let before = house.bookings.all()?;
         let outcome = match team {
             Some(team) => team.run(runner, &request)?,
             None => runner.run(&relay(house, entry(&request)).build()?, &request)?,
         };
         let Outcome::Ended(report) = outcome else { return Err("a run did not end".into()) };
-        let after = ledger(house);
+        let after = house.bookings.all()?;
         let (calls, path) = match team {
             Some(team) => (team.model_calls(&report), team.critical_path(&report)),
             None => (report.model_calls(), critical_path(&report)),
@@ -122,9 +122,4 @@ impl Scene {
             request,
         })
     }
-}
-
-/// All bookings of a house: their numbers have no gaps.
-fn ledger(house: &Reservo) -> Vec<Booking> {
-    (1..).map_while(|number| house.bookings.find(BookingId::new(number))).collect()
 }
