@@ -350,13 +350,14 @@ pub struct CancelReceipt {
     pub refund_cents: Cents,
 }
 
-/// A ledger of bookings. Every method is one atomic step, and all work on a shared reference from any thread.
+/// A ledger of bookings. Every method is one atomic step on a shared reference. The ledger of a house works from any thread
+/// (`dyn Bookings + Send + Sync`); one [within](Self::within) a transaction stays on the thread of that.
 ///
 /// After [`ReservoError::LedgerUnreachable`] nobody knows whether a step was made; the same key tells.
 ///
 /// A ledger keeps rooms from being taken twice and keys from being used twice; prices, clocks and refunds are the
 /// business of [`Reservo`](crate::Reservo).
-pub trait Bookings: fmt::Debug + Send + Sync {
+pub trait Bookings: fmt::Debug {
     /// The booking with this id.
     ///
     /// # Errors

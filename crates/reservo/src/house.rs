@@ -48,7 +48,7 @@ pub struct Reservo {
     /// The policies.
     pub library: PolicyLibrary,
     /// The ledger.
-    pub bookings: Arc<dyn Bookings>,
+    pub bookings: Arc<dyn Bookings + Send + Sync>,
     /// What the clock shows.
     pub now: DateTime,
 }

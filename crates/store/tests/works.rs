@@ -189,6 +189,8 @@ fn a_work_without_room_leaves_nothing() {
             let connection = transaction.downcast_ref::<Connection>().unwrap();
             let written = connection.execute("INSERT INTO large VALUES (zeroblob(1000000))", ());
             assert!(written.is_err());
+            // It is in no transaction any more, and is not let to write out of one.
+            assert!(note(transaction, 3).is_err());
             if looks_past_it { Ok(vec![event(2)]) } else { Err(Undone) }
         });
         assert_eq!(answer, Err(JournalError::Undone), "{looks_past_it}");

@@ -90,6 +90,10 @@ impl Bench {
                 Authorization::Allow
             }
         }))?;
+        // SQLite undoes a transaction by itself after some errors, and what a work writes after that would be
+        // committed statement by statement.
+        let watched = Arc::clone(&at_work);
+        connection.commit_hook(Some(move || watched.load(Ordering::Relaxed)))?;
         Ok(Self { connection, at_work })
     }
 
