@@ -86,7 +86,8 @@ pub enum Asks {
 }
 
 /// What a person is to say about a call of a tool: see [`CallTools::ask_about`](crate::CallTools::ask_about).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Inquiry {
     /// Whether it may run.
     Approval,

@@ -4,55 +4,23 @@
 
 mod harness;
 
-use harness::{
-    Nothing, Session, Turn, agent, calls, name, payer, pays, question, says, script, story, to, tool_name,
+use harness::doubts::{
+    FIRST, MAIL, SECOND, at_tools, clerk, happened, in_branch, looks_at, mails_and_looks, no, once, sender,
+    supervised, tools,
 };
+use harness::{Session, agent, calls, name, pays, question, says, script, story, to, tool_name};
 use sommelier_handoff::{
-    Answer, Asks, Budget, CallTools, Decision, Delegate, HANDOFF_TO_SPECIALIST, Inquiry, LoadError, Question,
-    Rejected, Relay, Route, RunEnd, Step,
+    Answer, Asks, Budget, CallTools, Decision, HANDOFF_TO_SPECIALIST, Inquiry, Question, Rejected, Relay,
+    Route, RunEnd, Step,
 };
 use sommelier_protocol::RawJson;
-use sommelier_runtime::tool::{CallContext, Failure};
-use sommelier_runtime::{Tool, ToolOutput};
-use std::cell::Cell;
-
-const FIRST: &str = "conv/1/1/0/in_doubt";
-const SECOND: &str = "conv/1/1/1/in_doubt";
-
-/// An agent with a tool that needs no approval and cannot be done twice, and the others.
-fn sender(name: &str) -> sommelier_handoff::Agent {
-    let mail = |_: Nothing, _: &CallContext<'_>| Ok::<_, Failure>("sent");
-    payer(name).tools([Tool::new("mail", "Sends a letter.", mail)])
-}
-
-fn clerk() -> Relay {
-    Relay::builder().agent(sender("clerk")).entry("clerk").build().unwrap()
-}
-
-const MAIL: (&str, &str) = ("mail", "{}");
-
-fn looks_at(word: &str) -> (&'static str, String) {
-    ("look", format!(r#"{{"word":"{word}"}}"#))
-}
-
-/// Mail, then a look at tea.
-fn mails_and_looks() -> Turn {
-    calls([("mail", "{}".to_owned()), looks_at("tea")])
-}
+use sommelier_runtime::ToolOutput;
 
 /// What is asked about the letter of the first reply.
 fn has_mailed(id: &str, from: &str, at: u64) -> Question {
     let input = RawJson::parse("{}").unwrap();
     let asks = Asks::InDoubt { call_id: "tu_1_0".into(), tool: tool_name("mail"), input };
     Question { id: id.into(), from: name(from), at, asks }
-}
-
-fn happened(result: &str) -> Answer {
-    Answer::Happened { result: result.into() }
-}
-
-fn no(reason: &str) -> Answer {
-    Answer::Reject { reason: reason.into() }
 }
 
 fn take_over() -> Answer {
@@ -72,28 +40,6 @@ fn outcomes() -> [(Answer, &'static str); 3] {
 }
 
 const NOBODY_SAID: &str = r#"{"error":"in_doubt","detail":"nobody has said whether the call had an effect"}"#;
-
-/// A driver that has lost its process when it comes to tools for the first time: what it does with them then.
-fn once(mut act: impl FnMut(CallTools) -> Step) -> impl FnMut(Step) -> Step {
-    let done = Cell::new(false);
-    move |step| match step {
-        Step::CallTools(calls) if !done.replace(true) => act(calls),
-        other => other,
-    }
-}
-
-/// The step of a session that comes to tools, the first time.
-fn at_tools(relay: &Relay, turn: Turn, act: impl FnMut(CallTools) -> Step) -> Step {
-    let model = script([("clerk", turn)]);
-    Session::new(relay, &model).at_each_step(once(act)).say("Go.").waiting().clone()
-}
-
-fn tools(step: Step) -> CallTools {
-    match step {
-        Step::CallTools(calls) => calls,
-        other => panic!("no tools are to run: {other:?}"),
-    }
-}
 
 /// A call that was begun and of which nothing is known is a person's to tell, with the agent, the tool and the arguments.
 /// Meanwhile nothing runs. Then it has what the person said as its output, counts as made, and never runs; the other call of
@@ -325,25 +271,6 @@ fn what_was_said_is_told_wherever_the_run_ends() {
     }
 }
 
-/// A supervisor that asks a branch to send letters.
-fn supervised() -> Relay {
-    Relay::builder()
-        .agent(agent("supervisor"))
-        .delegate("supervisor", Delegate::new("ask_sender", sender("sender")))
-        .entry("supervisor")
-        .build()
-        .unwrap()
-}
-
-/// Leaves the letter of the branch in doubt, once.
-fn in_branch(relay: &Relay) -> impl FnMut(Step) -> Step + '_ {
-    let mut doubt = once(|calls| calls.doubt(&[0], 7).unwrap());
-    move |step| match step.open()[..] {
-        [Step::CallTools(_)] => step.go_on_at(relay, "conv/1/1/0", |_, step| doubt(step)).unwrap(),
-        _ => step,
-    }
-}
-
 /// In a branch a call in doubt waits just so. Whoever asked is told what stays done: what a person says has happened, of
 /// whichever tool, and not what was undone or never was.
 #[test]
@@ -535,186 +462,4 @@ fn what_does_not_wait_cannot_be_asked_about() {
         assert_eq!(*calls.clone().doubt(places, 9).unwrap_err(), calls);
     }
     assert!(calls.doubt(&[1], 9).is_ok());
-}
-
-#[track_caller]
-fn refused(relay: &Relay, step: &Step, changes: &[(&str, &str)]) {
-    let mut saved = step.save().unwrap();
-    assert_eq!(relay.load(&saved).as_ref(), Ok(step));
-    for (from, to) in changes {
-        assert!(saved.contains(from), "{from} is not in {saved}");
-        saved = saved.replacen(from, to, 1);
-    }
-    let found = relay.load(&saved);
-    assert!(matches!(found, Err(LoadError::NotAStep(_))), "{changes:?} was loaded");
-}
-
-/// What is saved with questions that could not have been asked is not loaded.
-#[test]
-fn forged_questions_are_not_loaded() {
-    let relay = clerk();
-    let open = at_tools(&relay, calls([("mail", "{}".to_owned()), pays("INV-1")]), |calls| {
-        calls.doubt(&[0], 7).unwrap()
-    });
-    let refused = |changes: &[(&str, &str)]| refused(&relay, &open, changes);
-    refused(&[(FIRST, "conv/1/1/2/in_doubt")]);
-    refused(&[(FIRST, SECOND)]);
-    refused(&[(FIRST, "conv/1/1/0")]);
-    refused(&[(FIRST, "conv/1/1/0/repeat")]);
-    refused(&[(FIRST, "conv/1/2/0/in_doubt")]);
-    refused(&[(r#"{"InDoubt":{"call_id":"tu_1_0""#, r#"{"InDoubt":{"call_id":"tu_1_1""#)]);
-    refused(&[(r#""call_id":"tu_1_0","tool":"mail""#, r#""call_id":"tu_1_0","tool":"look""#)]);
-    refused(&[(r#""tool":"mail","input":{}"#, r#""tool":"mail","input":{"all":true}"#)]);
-    refused(&[(r#"{"InDoubt":{"#, r#"{"Tool":{"#)]);
-    refused(&[(r#"{"InDoubt":{"#, r#"{"Tool":{"#), (FIRST, "conv/1/1/0")]);
-    refused(&[(r#""from":"clerk""#, r#""from":"desk""#)]);
-    refused(&[(r#""plans":["Run","Run"]"#, r#""plans":[{"Answered":{"content":"sent"}},"Run"]"#)]);
-    let twice = |kind: &str, id: &str, rest: &str| {
-        let second = format!(
-            r#"{{"id":"{id}","from":"clerk","at":7,"asks":{{"{kind}":{{"call_id":"tu_1_0","tool":"mail","input":{{}}{rest}}}}}}},"#
-        );
-        let questions = r#""questions":["#;
-        refused(&[(questions, &[questions, &second].concat())]);
-    };
-    twice("InDoubt", FIRST, "");
-    twice("Repeat", "conv/1/1/0/repeat", r#","earlier":"x""#);
-}
-
-/// A second word about a letter that was in doubt, to stand behind the one that is on record.
-fn another(id: &str, kind: &str, answer: &str) -> String {
-    let call = r#""call_id":"tu_1_0","tool":"mail","input":{}"#;
-    format!(
-        r#"{{"question":{{"id":"{id}","from":"clerk","at":7,"asks":{{"{kind}":{{{call}}}}}}},"answer":{answer},"at":8}}"#
-    )
-}
-
-/// After an answer that ends the asking about a call nothing is asked of it; and what may repeat is approved.
-#[test]
-fn nothing_is_asked_after_the_last_word() {
-    let relay = clerk();
-    let open = |first: Answer| {
-        let asks = |calls: CallTools| {
-            calls
-                .ask_about(&[(0, Inquiry::Repeat { earlier: "x".into() }), (1, Inquiry::Approval)], 7)
-                .unwrap()
-        };
-        let step = at_tools(&relay, calls([pays("INV-1"), pays("INV-1")]), asks);
-        step.answer(&relay, "conv/1/1/0/repeat", first, 8).unwrap()
-    };
-    // The one that is open is put in the place of the other, which has had its answer.
-    let questions =
-        r#""questions":[{"id":"conv/1/1/1","from":"clerk","at":7,"asks":{"Tool":{"call_id":"tu_1_1""#;
-    let again = questions.replace("conv/1/1/1", "conv/1/1/0").replace("tu_1_1", "tu_1_0");
-    let doubt =
-        again.replace(r#""id":"conv/1/1/0""#, r#""id":"conv/1/1/0/in_doubt""#).replace("Tool", "InDoubt");
-    for (answer, may_doubt) in [(Answer::Approve, true), (no("no"), false)] {
-        let step = open(answer);
-        refused(&relay, &step, &[(questions, &again)]);
-        let saved = step.save().unwrap().replace(questions, &doubt);
-        assert_eq!(relay.load(&saved).is_ok(), may_doubt);
-    }
-    let step = at_tools(&relay, calls([MAIL, MAIL]), |calls| calls.doubt(&[0, 1], 7).unwrap());
-    let step = step.answer(&relay, FIRST, happened("sent"), 8).unwrap();
-    let questions = r#""questions":[{"id":"conv/1/1/1/in_doubt","from":"clerk","at":7,"asks":{"InDoubt":{"call_id":"tu_1_1","tool":"mail","input":{}"#;
-    let again = questions.replace("1/1/1/in_doubt", "1/1/0/repeat").replace("tu_1_1", "tu_1_0");
-    let again = [&again.replace("InDoubt", "Repeat"), r#","earlier":"x""#].concat();
-    refused(&relay, &step, &[(questions, &again)]);
-}
-
-/// What is saved with answers that could not have been given, or that are not what the call was told, is not loaded, at
-/// whichever step.
-#[test]
-fn forged_answers_are_not_loaded() {
-    let relay =
-        Relay::builder().agent(sender("clerk")).agent(agent("desk")).entry("clerk").route("clerk", "desk");
-    let relay = relay.build().unwrap();
-    let reply = || {
-        let letter = ("mail", "{}".to_owned());
-        calls([letter, looks_at("tea"), (HANDOFF_TO_SPECIALIST, to("desk", "Go on."))])
-    };
-    let turns = [("clerk", reply()), ("desk", says("So."))];
-    let (model, steps) = (script(turns), std::cell::RefCell::new(Vec::new()));
-    let mut doubt = once(|calls| calls.doubt(&[0], 7).unwrap());
-    let session = Session::new(&relay, &model).unchecked().at_each_step(|step| {
-        let step = doubt(step);
-        steps.borrow_mut().push(step.clone());
-        step
-    });
-    let session = session.say("Send it.").answer(FIRST, happened("sent")).ends(RunEnd::Answered);
-    drop(session);
-    let steps = steps.into_inner();
-    let [
-        _,
-        Step::AskHuman(_),
-        to_run @ Step::CallTools(_),
-        handoff @ Step::HandOff(_),
-        received @ Step::CallModel(_),
-        done @ Step::Done(_),
-    ] = &steps[..]
-    else {
-        panic!("{steps:?}")
-    };
-    let answer = r#""answer":{"Happened":{"result":"sent"}}"#;
-    for step in [to_run, handoff, received, done] {
-        let check = |from: &str, to: &str| refused(&relay, step, &[(from, to)]);
-        check(answer, r#""answer":"Approve""#);
-        check(answer, r#""answer":{"Say":{"text":"sent"}}"#);
-        check(answer, r#""answer":{"Happened":{"result":" "}}"#);
-        check(answer, r#""answer":{"Happened":{"result":"sent"}},"by":"Ada""#);
-        check(FIRST, "conv/1/1/0");
-        check(FIRST, "conv/1/1/0/repeat");
-        check(FIRST, "conv/1/9/0/in_doubt");
-        check(r#""tool":"mail","input":{}"#, r#""tool":"mail","input":{"all":true}"#);
-        check(r#""tool":"mail","input":{}"#, r#""tool":"look","input":{}"#);
-        check(r#"{"InDoubt":{"call_id":"tu_1_0""#, r#"{"InDoubt":{"call_id":"tu_9_0""#);
-        check(r#""from":"clerk","at":7"#, r#""from":"desk","at":7"#);
-        for (id, kind, said) in [("conv/1/1/0", "Tool", r#""Approve""#), (FIRST, "InDoubt", r#""Undone""#)] {
-            let end = r#""at":1002}]"#;
-            check(end, &format!(r#""at":1002}},{}]"#, another(id, kind, said)));
-        }
-    }
-    for step in [handoff, received, done] {
-        // It is on record as told, and in the conversation that is not what it was told.
-        refused(&relay, step, &[(answer, r#""answer":"Undone""#)]);
-        refused(&relay, step, &[(answer, r#""answer":{"Happened":{"result":"sent twice"}}"#)]);
-    }
-    refused(&relay, to_run, &[(answer, r#""answer":{"TakeOver":{"note":"Ada"}}"#)]);
-    refused(&relay, to_run, &[(FIRST, SECOND)]);
-    refused(&relay, to_run, &[(FIRST, "conv/1/1/7/in_doubt")]);
-    // The tool has run as well.
-    let ran = r#""plans":[{"Answered":{"content":"sent"}},"Run","#;
-    refused(&relay, to_run, &[(r#""plans":["Run","Run","#, ran)]);
-}
-
-/// As many calls may be in doubt as tool calls are left: the others had not been begun.
-#[test]
-fn no_more_is_in_doubt_than_was_left() {
-    let relay = Relay::builder().agent(sender("clerk")).entry("clerk").budget(Budget::new(9).tool_calls(1));
-    let relay = relay.build().unwrap();
-    let step = at_tools(&relay, calls([MAIL, MAIL]), |calls| {
-        assert_eq!(*calls.clone().doubt(&[0, 1], 7).unwrap_err(), calls);
-        calls.doubt(&[0], 7).unwrap()
-    });
-    let second = format!(
-        r#""questions":[{{"id":"{SECOND}","from":"clerk","at":7,"asks":{{"InDoubt":{{"call_id":"tu_1_1","tool":"mail","input":{{}}}}}}}},"#
-    );
-    refused(&relay, &step, &[(r#""questions":["#, &second)]);
-}
-
-/// What is forged in a branch is found there.
-#[test]
-fn forged_words_of_a_branch_are_not_loaded() {
-    let relay = supervised();
-    let id = "conv/1/1/0/1/1/0/in_doubt";
-    let model = script([
-        ("supervisor", calls([("ask_sender", question("Send it."))])),
-        ("sender", mails_and_looks()),
-        ("sender", says("Well.")),
-        ("supervisor", says("So.")),
-    ]);
-    let session = Session::new(&relay, &model).unchecked().at_each_step(in_branch(&relay)).say("Send it.");
-    refused(&relay, session.waiting(), &[(id, "conv/1/1/0/1/1/0")]);
-    refused(&relay, session.waiting(), &[(id, "conv/1/1/0/1/1/5/in_doubt")]);
-    let done = Step::Done(session.answer(id, Answer::Undone).into_done());
-    refused(&relay, &done, &[(r#""answer":"Undone""#, r#""answer":"DidNotHappen""#)]);
 }

@@ -130,6 +130,18 @@ impl CallTools {
         }
     }
 
+    /// Takes the output of the call at this place, which was made.
+    pub(super) fn count(&mut self, place: usize, output: ToolOutput) {
+        if !self.inner.complete(place, output) {
+            return;
+        }
+        let ran = 1;
+        #[cfg(test)]
+        let ran = planted::instead(Bug::OutputCountedTwice, ran, || 2);
+        self.run.tool_calls = self.run.tool_calls.saturating_add(ran);
+        self.run.charge(Shared::ToolCalls, ran.into());
+    }
+
     /// Takes the output of one of [`calls`](Self::calls), wherever it stands among them; with the last one the run goes on.
     /// For a driver that keeps each output as it comes, so that none has to be had twice.
     ///
@@ -145,12 +157,7 @@ impl CallTools {
         if !self.calls().any(|(waiting, _)| waiting == place) {
             return Err(Box::new(self));
         }
-        self.inner.complete(place, output);
-        let ran = 1;
-        #[cfg(test)]
-        let ran = planted::instead(Bug::OutputCountedTwice, ran, || 2);
-        self.run.tool_calls = self.run.tool_calls.saturating_add(ran);
-        self.run.charge(Shared::ToolCalls, ran.into());
+        self.count(place, output);
         if self.calls().next().is_some() {
             return Ok(Step::CallTools(self));
         }

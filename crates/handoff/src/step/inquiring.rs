@@ -16,7 +16,6 @@ use sommelier_runtime::{ToolOutput, Turn};
 
 use super::human::{AskHuman, Held};
 use super::{CallTools, Step};
-use crate::budget::Shared;
 #[cfg(test)]
 use crate::planted::{self, Bug};
 use crate::question::{Answer, Asks, Inquiry, Question, suffix};
@@ -150,10 +149,7 @@ impl CallTools {
             self.inner.calls().filter_map(|(place, call)| Some((place, self.run.attested(place, call)?)));
         let attested: Vec<(usize, ToolOutput)> = attested.collect();
         for (place, output) in attested {
-            if self.inner.complete(place, output) {
-                self.run.tool_calls = self.run.tool_calls.saturating_add(1);
-                self.run.charge(Shared::ToolCalls, 1);
-            }
+            self.count(place, output);
         }
         self
     }

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 #![allow(dead_code, reason = "each test file uses its own part of the harness")]
 
+pub(crate) mod doubts;
 pub(crate) mod references;
 pub(crate) mod scribe;
 

@@ -32,12 +32,14 @@ fn due(agent: &Definition, place: usize, call: &ToolUse) -> Due {
     }
 }
 
-/// What is wrong with the plans for the calls of a reply; `has_run` when the agent's own tools have run.
+/// What is wrong with the plans for the calls of a reply; `has_run` when the agent's own tools have run, `ran` how often
+/// any of them has.
 fn flaw_of_plans<'a>(
     agent: &Definition,
     calls: impl Iterator<Item = &'a ToolUse>,
     plans: &[Plan],
     has_run: bool,
+    ran: u32,
 ) -> Option<&'static str> {
     let calls: Vec<&ToolUse> = calls.collect();
     if calls.len() != plans.len() {
@@ -45,14 +47,24 @@ fn flaw_of_plans<'a>(
     }
     let fits = |(place, (call, plan)): (usize, (&&ToolUse, &Plan))| match (due(agent, place, call), plan) {
         (Due::Run, Plan::Run) => !has_run,
+        // Some of the tools may have run before the others.
+        (Due::Run, Plan::Answered(_)) => true,
         // After the tools have run, the layer above may have settled some of its calls.
-        (Due::Run | Due::Reserve, Plan::Answered(_)) if has_run => true,
+        (Due::Reserve, Plan::Answered(_)) if has_run => true,
         (Due::Reserve, Plan::Reserve) | (Due::Answer, Plan::Answered(_)) => true,
         // A name that no tool can have stands as this one, whether or not a tool has it.
         (_, Plan::Answered(_)) => call.name() == UNREADABLE_NAME,
         _ => false,
     };
-    if !calls.iter().zip(plans).enumerate().all(fits) {
+    // Before all have run, those that have are counted.
+    let has_answer = |(place, (call, plan)): &(usize, (&&ToolUse, &Plan))| {
+        due(agent, *place, call) == Due::Run
+            && matches!(plan, Plan::Answered(_))
+            && call.name() != UNREADABLE_NAME
+    };
+    let answered = calls.iter().zip(plans).enumerate().filter(has_answer).count();
+    let is_counted = has_run || u32::try_from(answered).is_ok_and(|answered| answered <= ran);
+    if !is_counted || !calls.iter().zip(plans).enumerate().all(fits) {
         return Some("a plan does not fit its call");
     }
     let waits_for = if has_run { &Plan::Reserve } else { &Plan::Run };
@@ -90,7 +102,9 @@ impl ToolCalls {
     /// What cannot be in a step of this agent that was made here.
     pub fn flaw(&self, agent: &Definition) -> Option<&'static str> {
         let flaw = self.progress.flaw(agent, self.owing.messages());
-        flaw.or_else(|| flaw_of_plans(agent, self.owing.calls(), &self.plans, false))
+        flaw.or_else(|| {
+            flaw_of_plans(agent, self.owing.calls(), &self.plans, false, self.progress.tool_calls)
+        })
     }
 }
 
@@ -114,7 +128,7 @@ impl Reserved {
     /// What cannot be in a step of this agent that was made here.
     pub fn flaw(&self, agent: &Definition) -> Option<&'static str> {
         let flaw = self.progress.flaw(agent, self.owing.messages());
-        flaw.or_else(|| flaw_of_plans(agent, self.owing.calls(), &self.plans, true))
+        flaw.or_else(|| flaw_of_plans(agent, self.owing.calls(), &self.plans, true, self.progress.tool_calls))
     }
 }
 
