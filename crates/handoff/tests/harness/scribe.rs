@@ -155,6 +155,17 @@ impl<'a> Scribe<'a> {
         (self.gets(&path, what), false)
     }
 
+    /// The calls of the open step are about to be made.
+    #[track_caller]
+    pub(crate) fn intends(mut self) -> Self {
+        let step = self.step().clone();
+        let Step::CallTools(calls) = &step else { panic!("no tools are to run") };
+        for (place, _) in calls.calls() {
+            self.intend("c", calls.intent(self.relay, place, &self.chronicle).unwrap());
+        }
+        self
+    }
+
     /// A person answers.
     #[track_caller]
     pub(crate) fn answers(self, id: &str, answer: sommelier_handoff::Answer) -> Self {
