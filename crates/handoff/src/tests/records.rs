@@ -122,6 +122,9 @@ impl<'a> Records<'a> {
         };
         for one in said {
             self.keep(&input(path, one));
+            let step = self.replay.step().unwrap();
+            let loaded = self.relay.load(&step.save().unwrap());
+            assert_eq!(loaded.as_ref(), Ok(step), "a step with some of its outputs is loaded as it was");
             self.ends_here(None);
             assert_eq!(
                 self.replay.owed().collect::<Vec<_>>(),
