@@ -64,7 +64,8 @@ impl Runner<'_> {
         let scope = calls.scope();
         let desk = Desk { runner: self, agent, calls: &calls, log, span, scope };
         let courses = desk.courses();
-        let doubted = places(&courses, |course| matches!(course, Course::Doubt));
+        let mut doubted = places(&courses, |course| matches!(course, Course::Doubt));
+        doubted.extend(desk.switched_off());
         if !doubted.is_empty() {
             let what = InputKind::ToolInDoubt { places: doubted };
             return log.feed_at(relay, Step::CallTools(calls), what, self.now()).map_err(RunError::misfit);
@@ -73,6 +74,11 @@ impl Runner<'_> {
         if !asked.is_empty() {
             let what = InputKind::ApprovalAsked { calls: asked };
             return log.feed_at(relay, Step::CallTools(calls), what, self.now()).map_err(RunError::misfit);
+        }
+        if courses.is_empty() {
+            // What the reply called was switched off meanwhile.
+            let step = Step::CallTools(calls);
+            return log.feed_at(relay, step, InputKind::ToolsSkipped, self.now()).map_err(RunError::misfit);
         }
         let starts = places(&courses, |course| {
             matches!(course, Course::Run(Pass::Runs | Pass::Approved(_)) | Course::Again)
@@ -127,7 +133,23 @@ impl<'a> Desk<'a> {
         let business_key = self.agent.table().business_key(call)?;
         self.agent.table().check(self.agent.name(), call).ok()?;
         let key = idempotency_key(&self.scope, place);
-        self.log.chronicle(|chronicle| chronicle.live(call.name(), &business_key, &key)?.result.clone())
+        let unknown = || format!("{} may have happened; nobody knows", call.name()).into();
+        self.log.chronicle(|chronicle| {
+            let earlier = chronicle.live(call.name(), &business_key, &key)?;
+            Some(earlier.result.clone().unwrap_or_else(unknown))
+        })
+    }
+
+    /// Calls that were begun and whose tool was switched off since. They are not called again, and what came of them is
+    /// asked all the same, where there is anything to know.
+    fn switched_off(&self) -> Vec<usize> {
+        let waits = |place: usize| self.calls.calls().any(|(at, _)| at == place);
+        let may_have_happened = |class: &str| !matches!(class, "read_only" | "transactional");
+        self.log.chronicle(|chronicle| {
+            let begun = chronicle.begun().filter(|(run, ..)| *run == self.run_name());
+            let off = begun.filter(|(_, place, effect)| !waits(*place) && may_have_happened(&effect.class));
+            off.map(|(_, place, _)| place).collect()
+        })
     }
 
     /// A call that was begun and of which no output is on record.

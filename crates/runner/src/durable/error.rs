@@ -13,6 +13,11 @@ pub enum DurableError {
     /// There is no such conversation, or nobody has spoken in it: the caller's fault.
     #[error("there is no conversation {0:?}")]
     Unknown(String),
+    /// A name that a conversation cannot have: the caller's fault.
+    #[error(
+        "{0:?} is no name for a conversation: it ends with three numbers between slashes, as the paths of branches do"
+    )]
+    Name(String),
     /// Another process drives the conversation, or did and has died. Try again when its time is over.
     #[error("`{owner}` drives the conversation {conversation:?}, until {until} at least")]
     Held {

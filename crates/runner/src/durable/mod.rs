@@ -41,7 +41,7 @@ use lent::{Entered, Rooms};
 use log::End;
 pub(crate) use log::Log;
 pub use settled::{Settled, Turn};
-pub use sweep::Swept;
+pub use sweep::{Orphan, Swept};
 
 /// How long a lease runs unless set otherwise, in milliseconds.
 const TERM: Millis = 30_000;
@@ -133,6 +133,7 @@ impl<'a> DurableRunner<'a> {
     /// same call, or [`resume`](Self::resume), goes on from there.
     pub fn submit(&self, conversation: &str, turn: Turn) -> Result<Settled, DurableError> {
         Words::new(&*turn.text).map_err(RunError::from)?;
+        check_name(conversation)?;
         let entered = self.rooms.enter(conversation);
         let held = self.hold(conversation)?;
         if let Some(recorded) = self.recorded(conversation, &held, &turn)? {
@@ -189,6 +190,8 @@ impl<'a> DurableRunner<'a> {
         by: Option<&str>,
     ) -> Result<Settled, DurableError> {
         let entered = self.rooms.enter(conversation);
+        let what = InputKind::HumanAnswered { id: id.into(), answer, by: by.map(Into::into) };
+        self.would_take(conversation, &what)?;
         let Held { step, log } = self.hold(conversation)?;
         let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
         let shown = step.questions().into_iter().find(|(_, question)| *question.id == *id);
@@ -197,9 +200,9 @@ impl<'a> DurableRunner<'a> {
             && *seen != *digest
         {
             let (id, seen, found) = (id.to_owned(), seen.to_owned(), digest.into());
+            self.let_go(conversation, step, log);
             return Err(DurableError::OtherQuestion { id, seen, found });
         }
-        let what = InputKind::HumanAnswered { id: id.into(), answer, by: by.map(Into::into) };
         match log.feed_at(self.relay, step, what, self.runner.now()) {
             Ok(step) => self.drive(&entered, step, log),
             Err((step, misfit)) => {
@@ -235,6 +238,7 @@ impl<'a> DurableRunner<'a> {
     /// [`DurableError::Rejected`] when it does not fit where the run stands; else as of [`resume`](Self::resume).
     pub fn give(&self, conversation: &str, what: InputKind) -> Result<Settled, DurableError> {
         let entered = self.rooms.enter(conversation);
+        self.would_take(conversation, &what)?;
         let Held { step, log } = self.hold(conversation)?;
         let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
         match log.feed_at(self.relay, step, what, self.runner.now()) {
@@ -260,6 +264,18 @@ impl<'a> DurableRunner<'a> {
     /// those of this definition.
     pub fn look(&self, conversation: &str) -> Result<Replay<'a>, DurableError> {
         replay(self.relay, conversation, &self.journal.load(conversation, 1)?)
+    }
+
+    /// Whether the conversation takes an input where its records end. One that does not leaves no trace, not even of a lease.
+    fn would_take(&self, conversation: &str, what: &InputKind) -> Result<(), DurableError> {
+        if self.kept().contains_key(conversation) {
+            return Ok(());
+        }
+        let Some(step) = self.look(conversation)?.into_parts().0 else {
+            return Err(DurableError::Unknown(conversation.to_owned()));
+        };
+        let input = Input { run: conversation.into(), at: self.runner.now(), what: what.clone() };
+        step.feed(self.relay, &input).map(drop).map_err(DurableError::refused)
     }
 
     fn recorded(
@@ -442,6 +458,13 @@ pub fn replay<'r>(
         })?;
     }
     Ok(replay)
+}
+
+/// A name that ends like the path of a branch would share keys and ids with a branch of another conversation.
+fn check_name(conversation: &str) -> Result<(), DurableError> {
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers = conversation.rsplit('/').take_while(is_number).count();
+    if numbers < 3 { Ok(()) } else { Err(DurableError::Name(conversation.to_owned())) }
 }
 
 /// Whether nobody has written between these records and the lease.

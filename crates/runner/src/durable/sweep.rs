@@ -1,67 +1,103 @@
 //! Looking for work that nobody does any more.
 
-use sommelier_handoff::{Millis, Step};
+use sommelier_handoff::{Hop, InputKind, Millis, Replay, Step};
 
 use super::{DurableError, DurableRunner, Settled, is_at_rest};
 use crate::journal::JournalError;
 
-/// A conversation that was found, and what was done about it.
-#[derive(Debug)]
-pub struct Swept {
+/// How often a model is asked for the same reply by sweepers. A run that ends its process each time is for a person to look
+/// at.
+const MOST_ATTEMPTS: u32 = 5;
+
+/// A conversation in which something is to be done and nobody does it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Orphan {
     /// The conversation.
     pub conversation: String,
-    /// The hop whose work was open, the newest one; `None` where nothing was handed over.
-    pub hop: Option<String>,
-    /// For how long nothing had been written, in milliseconds.
+    /// For how long nothing has been written, in milliseconds.
     pub idle: Millis,
-    /// What came of going on with it.
-    pub outcome: Result<Settled, DurableError>,
+    /// Whether the time of its run is over.
+    pub is_over: bool,
+    /// How often the model has been asked for the reply that is missing.
+    pub attempts: u32,
+    /// The hops whose work is open, with their packages.
+    pub open: Vec<Hop>,
+    /// All handoffs that were asked for in it, for a person who is to decide.
+    pub hops: Vec<Hop>,
+}
+
+/// An orphan, and what came of going on with it.
+#[derive(Debug)]
+pub struct Swept {
+    /// What was found.
+    pub orphan: Orphan,
+    /// Where it has come to; `None` where it was left for a person.
+    pub outcome: Option<Result<Settled, DurableError>>,
 }
 
 impl DurableRunner<'_> {
-    /// Looks for conversations that are not closed, that nobody has a lease of, and in which nothing was written for `idle`
-    /// milliseconds: the process that drove them has died. Each is gone on with. Where the time of a run is over, it ends by
-    /// that. Two sweepers do no harm: one of them gets the lease.
+    /// The conversations in which something is to be done, that no other process has a lease of, and in which nothing was
+    /// written for `idle` milliseconds or whose time is over. It needs no lease, and changes nothing. What waits for a person
+    /// in time is no orphan.
     ///
     /// # Errors
-    /// [`DurableError::Journal`] when the journal cannot be read at all. What goes wrong with one conversation stands in its
-    /// own outcome.
-    pub fn sweep(&self, idle: Millis) -> Result<Vec<Swept>, DurableError> {
+    /// [`DurableError::Journal`] when the journal cannot be read.
+    pub fn orphans(&self, idle: Millis) -> Result<Vec<Orphan>, DurableError> {
         let now = self.runner.now();
-        let mut swept = Vec::new();
+        let mut orphans = Vec::new();
         for last in self.journal.newest()? {
             let since = now.saturating_sub(last.event.at());
-            if last.event.kind() == "closed" || since < idle || self.is_leased(&last.conversation, now)? {
+            if last.event.kind() == "closed" || self.is_leased(&last.conversation, now)? {
                 continue;
             }
-            swept.extend(self.take_up(last.conversation, since));
+            // One that cannot be read is found by `verify`, and does not hide the others.
+            let Ok(replay) = self.look(&last.conversation) else { continue };
+            let orphan = orphan(last.conversation, &replay, since, now);
+            orphans.extend(orphan.filter(|orphan| orphan.is_over || orphan.idle >= idle));
         }
-        Ok(swept)
+        Ok(orphans)
+    }
+
+    /// Goes on with each [orphan](Self::orphans); where the time of its run is over, it ends by that. One that a model was
+    /// asked for five times in vain is left for a person, who has all of its hops. Two sweepers do no harm: one of
+    /// them gets the lease.
+    ///
+    /// # Errors
+    /// [`DurableError::Journal`] when the journal cannot be read. What goes wrong with one conversation stands in its own
+    /// outcome.
+    pub fn sweep(&self, idle: Millis) -> Result<Vec<Swept>, DurableError> {
+        let swept = self.orphans(idle)?.into_iter().map(|orphan| {
+            let outcome = match &orphan {
+                Orphan { is_over: true, conversation, .. } => {
+                    Some(self.give(conversation, InputKind::Deadline { begun: true }))
+                }
+                Orphan { attempts, .. } if *attempts >= MOST_ATTEMPTS => None,
+                Orphan { conversation, .. } => Some(self.resume(conversation)),
+            };
+            Swept { orphan, outcome }
+        });
+        Ok(swept.collect())
     }
 
     fn is_leased(&self, conversation: &str, now: Millis) -> Result<bool, JournalError> {
         let lease = self.journal.lease(conversation)?;
         Ok(lease.is_some_and(|lease| lease.owner != self.owner && now < lease.until))
     }
+}
 
-    fn take_up(&self, conversation: String, idle: Millis) -> Option<Swept> {
-        let found = match self.look(&conversation) {
-            Ok(replay) => replay.into_parts().0?,
-            Err(why) => return Some(Swept { conversation, hop: None, idle, outcome: Err(why) }),
-        };
-        let is_over = found.deadline().is_some_and(|until| until <= self.runner.now());
-        if is_at_rest(&found) && !is_over {
-            return None;
-        }
-        let hop = found.run().trail().open().last().map(|hop| hop.id.to_string());
-        let outcome = match found {
-            Step::AskHuman(_) | Step::Delegate(_) if is_over => self.time_is_over(&conversation),
-            _ => self.resume(&conversation),
-        };
-        Some(Swept { conversation, hop, idle, outcome })
+/// What is to be done in a conversation; `None` where nothing is.
+fn orphan(conversation: String, replay: &Replay<'_>, idle: Millis, now: Millis) -> Option<Orphan> {
+    let step = replay.step()?;
+    let is_over = step.deadline().is_some_and(|until| until <= now);
+    if is_at_rest(step) && !is_over && replay.owed().next().is_none() {
+        return None;
     }
-
-    fn time_is_over(&self, conversation: &str) -> Result<Settled, DurableError> {
-        self.give(conversation, sommelier_handoff::InputKind::Deadline { begun: true })
-    }
+    let asked = |step: &Step| match step {
+        Step::CallModel(call) => replay.chronicle().attempts(call.run().conversation(), call.number()),
+        _ => 0,
+    };
+    let attempts = step.open().into_iter().map(asked).max().unwrap_or_default();
+    let trail = step.run().trail();
+    let (open, hops) = (trail.open().cloned().collect(), trail.hops().to_vec());
+    Some(Orphan { conversation, idle, is_over, attempts, open, hops })
 }
