@@ -194,7 +194,7 @@ impl Ask {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever they are asked, the ledger in the file answers as the one in memory: by itself, within transactions, and
     /// opened again in between.

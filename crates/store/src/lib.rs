@@ -108,6 +108,7 @@
 //! So the arrow goes from the store to the driver, and a house with a database of its own writes a store
 //! without a line of this crate, but for its rules.
 
+mod audit;
 mod chain;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -122,6 +123,7 @@ mod sqlite;
 mod turnstile;
 mod work;
 
+pub use audit::{Audit, Lag, Trouble};
 #[cfg(feature = "conformance")]
 pub use faults::{Fault, Faults};
 pub use memory::MemoryStore;
