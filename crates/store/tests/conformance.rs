@@ -53,7 +53,7 @@ fn a_fault_leaves_the_old_state_or_the_new() {
     check(rules::a_fault_leaves_the_old_state_or_the_new);
 }
 
-/// T15, T22.
+/// T14, T15, T22.
 #[test]
 fn a_fault_leaves_a_lease_taken_or_not() {
     check(rules::a_fault_leaves_a_lease_taken_or_not);

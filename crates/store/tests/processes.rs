@@ -42,15 +42,23 @@ fn the_other_process() {
     }
 }
 
-/// Works that write a note and tell of it, one after another.
+/// Works that write a note and tell of it, one after another, until something is wrong.
 fn do_works(store: &SqliteStore) {
-    for seq in store.head("a").unwrap().seq.. {
+    let from = store.head("a").unwrap().seq;
+    let error = (from..).find_map(|seq| {
         let work = store.append_with("a", seq, Epoch::NONE, &mut |transaction| {
             note(transaction, seq);
             Ok(vec![event(seq)])
         });
-        tell(&format!("acknowledged {}", work.unwrap().head().seq));
-    }
+        let head = work.map(|appended| tell(&format!("acknowledged {}", appended.head().seq)));
+        head.err()
+    });
+    let error = error.unwrap();
+    assert_eq!(store.head("a").map(|head| head.seq), Err(error.clone()), "it stays broken");
+    let again =
+        store.append_with("a", from, Epoch::NONE, &mut |_| panic!("nothing is begun in a broken store"));
+    assert_eq!(again, Err(error.clone()));
+    tell(&format!("ended {error:?}"));
 }
 
 fn note(transaction: &dyn Any, n: u64) {
@@ -166,6 +174,33 @@ fn a_kill_leaves_a_work_and_its_events_together() {
         assert!(last > seq);
         seq = told.len() as u64;
     }
+}
+
+/// T8 (the store's half), T15: after real errors of the system too, what works wrote and what the journal tells of them are
+/// the same, everything that was acknowledged is there, and the store says that it is broken.
+#[test]
+fn an_error_of_the_system_leaves_a_work_and_its_events_together() {
+    let mut places = 0;
+    for blocks in (80..240).step_by(17) {
+        let folder = Folder::new();
+        folder.open().connection().unwrap().execute_batch("CREATE TABLE notes (n INTEGER) STRICT").unwrap();
+        let mut child = start(&folder, &format!("trap '' XFSZ; ulimit -f {blocks};"), "do works");
+        let told: Vec<String> = lines(&mut child).collect();
+        assert!(child.wait().unwrap().success(), "{blocks}: {told:?}");
+        let end = told.iter().find(|line| line.starts_with("ended ")).unwrap();
+        assert!(end.starts_with("ended Broken(\"disk I/O error"), "{blocks}: {end}");
+        let last = told.iter().filter_map(|line| acknowledged(line)).max().unwrap_or(0);
+        let store = folder.open();
+        assert!(store.verify(None, &Heads::new()).unwrap().is_sound());
+        let there: Vec<u64> = store.load("a", 1).unwrap().iter().map(|record| record.event.at()).collect();
+        assert_eq!(notes(&folder), there, "{blocks}");
+        assert!(
+            (last..=last + 1).contains(&(there.len() as u64)),
+            "{blocks}: {last} acknowledged, {there:?}"
+        );
+        places += usize::from(last > 0);
+    }
+    assert!(places > 6, "{places} of them in the middle");
 }
 
 /// T8 (the store's half): killed between what a work wrote and the commit, neither is there, and nobody is held

@@ -339,21 +339,27 @@ pub fn a_fault_leaves_the_old_state_or_the_new(shelf: &dyn Shelf) -> Kept {
 /// A lease under faults is taken or not, and either way the next one has an epoch of its own.
 pub fn a_fault_leaves_a_lease_taken_or_not(shelf: &dyn Shelf) -> Kept {
     let sound = shelf.open(Faults::NONE);
-    for n in 1.. {
-        let name = format!("lease-{n}");
-        let first = sound.take_lease(&name, "host-1", 0, 10)?;
-        let faults = Faults::nth(n, Fault::Io);
-        let answer = shelf.open(faults.clone()).take_lease(&name, "host-2", 10, 10);
-        let now = shelf.open(Faults::NONE).lease(&name)?;
-        let taken = now.as_ref().is_some_and(|lease| lease.epoch == Epoch::new(2));
-        assert!(taken || now == Some(first), "{name}: {now:?}");
-        if !faults.is_spent() {
-            assert_eq!(answer.ok(), now);
-            break;
+    for fault in [Fault::Full, Fault::Io] {
+        for n in 1.. {
+            let name = format!("{fault:?}-{n}");
+            let first = sound.take_lease(&name, "host-1", 0, 10)?;
+            let faults = Faults::nth(n, fault);
+            let answer = shelf.open(faults.clone()).take_lease(&name, "host-2", 10, 10);
+            let now = shelf.open(Faults::NONE).lease(&name)?;
+            let taken = now.as_ref().is_some_and(|lease| lease.epoch == Epoch::new(2));
+            assert!(taken || now == Some(first), "{name}: {now:?}");
+            if !faults.is_spent() {
+                assert_eq!(answer.ok(), now);
+                break;
+            }
+            if fault == Fault::Full {
+                assert_eq!((answer, taken), (Err(JournalError::Full), false), "{name}");
+            } else {
+                assert!(matches!(answer, Err(JournalError::Broken(_))), "{name}: {answer:?}");
+            }
+            let next = sound.take_lease(&name, "host-2", 10, 10)?;
+            assert_eq!(next.epoch, Epoch::new(if taken { 3 } else { 2 }), "{name}");
         }
-        assert!(matches!(answer, Err(JournalError::Broken(_))), "{name}: {answer:?}");
-        let next = sound.take_lease(&name, "host-2", 10, 10)?;
-        assert_eq!(next.epoch, Epoch::new(if taken { 3 } else { 2 }), "{name}");
     }
     assert!(sound.verify(None, &Heads::new())?.is_sound());
     Ok(())
