@@ -246,17 +246,18 @@ impl<'j> Log<'j> {
             let Worked { output, keeps } = work(transaction);
             let what = InputKind::tool_output(place, output.clone());
             let input = Input { run: run.into(), at, what };
-            said = Some((output, input.clone()));
+            said = Some((output, input.clone(), keeps));
             if keeps { Ok(vec![event_of(&input).map_err(|_| Undone)?]) } else { Err(Undone) }
         };
         let appended = self.journal.append_with(&self.conversation, inside.seq, inside.epoch, &mut events);
         match (appended, said) {
-            (Ok(appended), Some((output, input))) => {
+            (Ok(appended), Some((output, input, _))) => {
                 inside.wrote(appended.head());
                 inside.chronicle.note_input(&input);
                 Ok(output)
             }
-            (Err(JournalError::Undone), Some((output, input))) => {
+            // Where the database has undone what was to stay, nothing is known but that it is not there.
+            (Err(JournalError::Undone), Some((output, input, false))) => {
                 // Nothing of it has happened, and that is on record.
                 inside.note(&input);
                 Ok(output)
