@@ -30,7 +30,7 @@ impl Runner<'_> {
     ) -> Result<(Delegation, Option<Unwritten>), RunError> {
         let calls_off = relay.on_failed_branch() == OnFailedBranch::CallOff;
         let has_failed = &AtomicBool::new(calls_off && delegation.branches().iter().any(Branch::has_failed));
-        let around = &Around { signals: Signals::of_branches(&around.signals, has_failed), log: around.log };
+        let around = &Around { signals: Signals::of_branches(&around.signals, has_failed), ..*around };
         // A subscriber that was set for this thread alone is carried to the threads of the branches.
         let dispatch = dispatcher::get_default(Clone::clone);
         let (joint, branches) = delegation.split();

@@ -7,6 +7,7 @@ use sommelier_runtime::{Definition, ToolOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::{Span, dispatcher};
 
+use crate::secrets::{Secrets, Vault};
 use crate::{Approval, Decision, Gate, spans};
 
 /// Runs `calls` of `agent` at the same time on scoped threads, and gives their outputs in the order of the
@@ -20,9 +21,11 @@ pub fn dispatch_parallel<'a>(
     scope: &str,
     gate: &Gate,
 ) -> Vec<ToolOutput> {
-    let passes = |(place, call)| (place, call, pass(agent, (place, call), scope, gate));
+    // No run goes on from here, so nothing was hidden.
+    let vault = Vault::new(Secrets::default(), None);
+    let passes = |(place, call)| (place, call, pass(agent, (place, call), scope, gate, &vault));
     let calls: Vec<(usize, &ToolUse, Pass)> = calls.into_iter().map(passes).collect();
-    run_all(agent, &calls, scope, None, &Span::current())
+    run_all(agent, &calls, scope, None, &Span::current(), &vault)
 }
 
 /// What the gate has made of a call.
@@ -57,6 +60,7 @@ pub(crate) fn run_all(
     scope: &str,
     time_left: Option<Millis>,
     parent: &Span,
+    vault: &Vault<'_>,
 ) -> Vec<ToolOutput> {
     // A subscriber that was set for this thread alone is carried to the threads of the tools.
     let dispatch = dispatcher::get_default(Clone::clone);
@@ -66,7 +70,8 @@ pub(crate) fn run_all(
             spans::record_approval(&span, pass.approval());
             let output = span.in_scope(|| match pass {
                 Pass::Runs | Pass::Approved(_) => {
-                    dispatch_within(agent, *place, call, scope, Within { time_left, ..Within::default() })
+                    let within = Within { time_left, ..Within::default() };
+                    run_revealed(agent, *place, call, scope, within, vault)
                 }
                 Pass::Asks => denied(call.name(), "a person would have to be asked, and nobody can be here"),
                 Pass::Denied(output) | Pass::Answered(output) => output.clone(),
@@ -77,13 +82,44 @@ pub(crate) fn run_all(
     })
 }
 
+/// Runs one call with its secrets in their places, and gives the output without.
+pub(crate) fn run_revealed(
+    agent: &Definition,
+    place: usize,
+    call: &ToolUse,
+    scope: &str,
+    within: Within<'_>,
+    vault: &Vault<'_>,
+) -> ToolOutput {
+    if agent.table().ignores_key_of(call) {
+        spans::record_key_ignored(&Span::current());
+    }
+    let ran = vault.reveal(agent, call).map(|call| dispatch_within(agent, place, &call, scope, within));
+    vault.mask(agent, call.name(), ran.unwrap_or_else(|gone| gone))
+}
+
+/// Whether a call could run, as its tool takes it.
+///
+/// # Errors
+/// The output that it would give.
+pub(crate) fn check(agent: &Definition, call: &ToolUse, vault: &Vault<'_>) -> Result<(), ToolOutput> {
+    let checked = vault.reveal(agent, call).and_then(|call| agent.table().check(agent.name(), &call));
+    checked.map_err(|output| vault.mask(agent, call.name(), output))
+}
+
 /// Asks the gate where the tool needs approval. Arguments that do not fit the tool are refused before: nobody
 /// is to approve what could not run.
-pub(crate) fn pass(agent: &Definition, (place, call): (usize, &ToolUse), scope: &str, gate: &Gate) -> Pass {
+pub(crate) fn pass(
+    agent: &Definition,
+    (place, call): (usize, &ToolUse),
+    scope: &str,
+    gate: &Gate,
+    vault: &Vault<'_>,
+) -> Pass {
     if !agent.table().needs_approval(call.name()) {
         return Pass::Runs;
     }
-    if let Err(output) = agent.table().check(agent.name(), call) {
+    if let Err(output) = check(agent, call, vault) {
         return Pass::Answered(output);
     }
     let approval = Approval {

@@ -77,7 +77,6 @@ pub mod journal;
 mod mailbox;
 mod report;
 mod runner;
-#[cfg_attr(not(test), expect(dead_code, reason = "the durable driver asks it"))]
 mod secrets;
 mod single;
 mod spans;

@@ -8,6 +8,8 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::secrets::Vault;
+
 /// A handle by which another thread speaks to a conversation that is being driven, or calls it off. Its clones are the
 /// same mailbox.
 ///
@@ -130,12 +132,15 @@ impl<'a> Signals<'a> {
 
     /// The step after the run has heard what was said. One that has ended goes on with it, unless somebody else has to say
     /// that it may: then the words stay where they are.
-    pub(crate) fn heard(&self, relay: &Relay, step: Step) -> Step {
-        self.words_for(&step).into_iter().fold(step, |step, words| match step {
-            // Its request has not gone out yet.
-            Step::CallModel(call) => call.hear(relay, words),
-            step => step.hear(relay, words),
-        })
+    pub(crate) fn heard(&self, relay: &Relay, step: Step, vault: &Vault<'_>) -> Step {
+        self.words_for(&step).into_iter().map(|words| vault.said(words)).fold(
+            step,
+            |step, words| match step {
+                // Its request has not gone out yet.
+                Step::CallModel(call) => call.hear(relay, words),
+                step => step.hear(relay, words),
+            },
+        )
     }
 
     /// What was said to the run, where it hears it now.

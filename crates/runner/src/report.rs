@@ -3,6 +3,8 @@
 use sommelier_handoff::{AgentName, Cost, Done, Failure, Hop, Link, Question, Refusal, Run, RunEnd, Step};
 use std::collections::BTreeMap;
 
+use crate::secrets::Secrets;
+
 /// What came of a run. Later kinds of outcome may be added.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -15,15 +17,27 @@ pub enum Outcome {
 
 /// A run that stands where it is, mostly since it waits for a person, with all of its branches. It is a value: it can be saved, and another process can take
 /// it up.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// The values of [secret](sommelier_runtime::Tool::secret) arguments are not in the step. They stay with this value as long as
+/// it is not taken apart.
+#[derive(Clone, Debug)]
 pub struct Parked {
     step: Box<Step>,
+    secrets: Secrets,
 }
 
 impl Parked {
     /// A step that is not driven for now, such as one that was loaded.
     pub fn new(step: Step) -> Self {
-        Self { step: Box::new(step) }
+        Self::with(step, Secrets::default())
+    }
+
+    pub(crate) fn with(step: Step, secrets: Secrets) -> Self {
+        Self { step: Box::new(step), secrets }
+    }
+
+    pub(crate) fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 
     /// The questions that are open, each with the run that it is asked in: its conversation is the path in the tree, its
@@ -40,6 +54,13 @@ impl Parked {
     /// Gives the step away, to be saved or answered.
     pub fn into_step(self) -> Step {
         *self.step
+    }
+}
+
+/// By their steps.
+impl PartialEq for Parked {
+    fn eq(&self, other: &Self) -> bool {
+        self.step == other.step
     }
 }
 

@@ -23,6 +23,7 @@ use crate::dispatch::Pass;
 use crate::durable::Log;
 use crate::journal::JournalError;
 use crate::mailbox::Signals;
+use crate::secrets::{Redact, Secrets, Vault};
 use crate::{Gate, Mailbox, Outcome, Parked, Report, dispatch, spans};
 
 /// Why a handoff could not be written down.
@@ -41,6 +42,7 @@ pub struct Runner<'m> {
     clock: Arc<dyn Fn() -> Millis + Send + Sync>,
     conversation: Option<String>,
     record: Option<Box<Record<'m>>>,
+    redact: Option<Box<Redact<'m>>>,
 }
 
 impl<'m> Runner<'m> {
@@ -53,6 +55,7 @@ impl<'m> Runner<'m> {
             clock: Arc::new(now),
             conversation: None,
             record: None,
+            redact: None,
         }
     }
 
@@ -124,14 +127,44 @@ impl<'m> Runner<'m> {
         self
     }
 
+    /// Sets what is taken out of all words before anything else has them: of what users and people say, of what models
+    /// write, but for arguments of an agent's tools, which a tool takes as they are (see
+    /// [`Tool::secret`](sommelier_runtime::Tool::secret)), and of what tools and errors tell. No message, package, record or
+    /// answer has them then, and a run that is gone on with sees the same bytes. What panics lets nothing pass.
+    ///
+    /// ```
+    /// use sommelier_handoff::{Agent, Relay};
+    /// use sommelier_runner::{Outcome, Runner};
+    /// use sommelier_runtime::{ScriptedModel, script};
+    ///
+    /// let relay = Relay::builder().agent(Agent::new("clerk", "You greet.")).entry("clerk").build()?;
+    /// let model = ScriptedModel::new().turn("clerk", |request| {
+    ///     script::say(format!("You said: {}", request.messages[0].texts().collect::<String>()))
+    /// });
+    /// let runner = Runner::new(model).redact(|text| text.replace("ada@example.org", "<address>"));
+    /// let Outcome::Ended(report) = runner.run(&relay, "Write to ada@example.org")? else { panic!() };
+    /// assert_eq!(report.answer(), "You said: Write to <address>");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn redact(mut self, redact: impl Fn(&str) -> String + Send + Sync + 'm) -> Self {
+        self.redact = Some(Box::new(redact));
+        self
+    }
+
+    /// The vault of a run, with what is to be taken out of all words.
+    pub(crate) fn vault(&self, secrets: Secrets) -> Vault<'_> {
+        Vault::new(secrets, self.redact.as_deref())
+    }
+
     /// Begins a conversation with the user's words and drives it to its end.
     ///
     /// # Errors
     /// [`RunError::Blank`] when there are no words. What a model or a tool does wrong is no error: it is in
     /// the report.
     pub fn run(&self, relay: &Relay, text: &str) -> Result<Outcome, RunError> {
-        let step = relay.start(self.conversation_name(), text)?;
-        self.drive(relay, step)
+        let vault = self.vault(Secrets::default());
+        let step = relay.start(self.conversation_name(), vault.words(text))?;
+        self.drive_around(relay, step, &Around::of(&vault))
     }
 
     /// Goes on with a conversation after the user has spoken again, however its run has ended: the caller says so by
@@ -144,15 +177,18 @@ impl<'m> Runner<'m> {
     pub fn go_on(&self, relay: &Relay, done: Done, text: &str) -> Result<Outcome, RunError> {
         let words = Words::new(text)?;
         if !done.run().is_of(relay) {
-            return Err(RunError::other_relay(Step::Done(done)));
+            return Err(RunError::other_relay(Parked::new(Step::Done(done))));
         }
-        self.drive(relay, done.hear(relay, words))
+        let vault = self.vault(Secrets::default());
+        let step = done.hear(relay, vault.said(words));
+        self.drive_around(relay, step, &Around::of(&vault))
     }
 
     /// Gives a run that waits so much more than it was given. Its time begins anew, so an answer that would have come
     /// [too late](Rejected::TooLate) counts: see [`Step::with_more`].
     pub fn with_more(&self, relay: &Relay, parked: Parked, more: Budget) -> Parked {
-        Parked::new(parked.into_step().with_more(relay, more, (self.clock)()))
+        let secrets = parked.secrets();
+        Parked::with(parked.into_step().with_more(relay, more, (self.clock)()), secrets)
     }
 
     /// Goes on with a run that waits, after a person has answered one of its questions. Where more are open, it waits on.
@@ -170,11 +206,14 @@ impl<'m> Runner<'m> {
         answer: Answer,
     ) -> Result<Outcome, RunError> {
         if !parked.step().run().is_of(relay) {
-            return Err(RunError::other_relay(parked.into_step()));
+            return Err(RunError::other_relay(parked));
         }
-        match parked.into_step().answer(relay, id, answer, (self.clock)()) {
-            Ok(step) => self.drive(relay, step),
-            Err((step, why)) => Err(RunError::Rejected { why, parked: Box::new(Parked::new(*step)) }),
+        let vault = self.vault(parked.secrets());
+        match parked.into_step().answer(relay, id, vault.answer(answer), (self.clock)()) {
+            Ok(step) => self.drive_around(relay, step, &Around::of(&vault)),
+            Err((step, why)) => {
+                Err(RunError::Rejected { why, parked: Box::new(Parked::with(*step, vault.secrets())) })
+            }
         }
     }
 
@@ -184,7 +223,7 @@ impl<'m> Runner<'m> {
     /// [`RunError::Unwritten`] when a handoff could not be [written down](Self::record_hops), [`RunError::OtherRelay`] when
     /// the run began with another relay; [`RunError::Driver`] is a fault of this driver.
     pub fn drive(&self, relay: &Relay, step: Step) -> Result<Outcome, RunError> {
-        self.drive_around(relay, step, &Around::default())
+        self.drive_around(relay, step, &Around::of(&self.vault(Secrets::default())))
     }
 
     /// As [`drive`](Self::drive), while others may speak to the run through `mailbox`, or call it off.
@@ -192,7 +231,8 @@ impl<'m> Runner<'m> {
     /// # Errors
     /// Those of [`drive`](Self::drive).
     pub fn drive_with(&self, relay: &Relay, step: Step, mailbox: &Mailbox) -> Result<Outcome, RunError> {
-        self.drive_around(relay, step, &Around { signals: Signals::of(mailbox), log: None })
+        let vault = self.vault(Secrets::default());
+        self.drive_around(relay, step, &Around { signals: Signals::of(mailbox), ..Around::of(&vault) })
     }
 
     pub(crate) fn drive_around(
@@ -202,13 +242,13 @@ impl<'m> Runner<'m> {
         around: &Around<'_>,
     ) -> Result<Outcome, RunError> {
         if !step.run().is_of(relay) {
-            return Err(RunError::other_relay(step));
+            return Err(RunError::other_relay(around.parked(step)));
         }
         let take = ControlFlow::<Infallible, HandOff>::Continue;
         Ok(match self.drive_to_handoff(relay, step, take, around)? {
             Driven::Done(done) => Outcome::Ended(Report::new(done)),
-            Driven::Waiting(step) => Outcome::Waiting(Parked::new(step)),
-            Driven::Unwritten(step, why) => return Err(RunError::unwritten(step, why)),
+            Driven::Waiting(step) => Outcome::Waiting(around.parked(step)),
+            Driven::Unwritten(step, why) => return Err(RunError::unwritten(around.parked(step), why)),
         })
     }
 
@@ -265,13 +305,11 @@ impl<'m> Runner<'m> {
             begun = Begun::Never;
             let seen = Seen::of(step.run());
             step = match step {
-                Step::CallModel(call) => {
-                    seen.traced(relay, self.ask(relay, call, &agent, around.log)?, &agent)
-                }
+                Step::CallModel(call) => seen.traced(relay, self.ask(relay, call, &agent, around)?, &agent),
                 Step::CallTools(calls) => {
                     let step = match around.log {
-                        Some(log) => self.run_tools_logged(relay, calls, &agent, log)?,
-                        None => self.run_tools(relay, calls, &agent)?,
+                        Some(log) => self.run_tools_logged(relay, calls, &agent, (log, around.vault))?,
+                        None => self.run_tools(relay, calls, &agent, around.vault)?,
                     };
                     seen.traced(relay, step, &agent)
                 }
@@ -378,7 +416,7 @@ impl<'m> Runner<'m> {
         begun: Begun,
     ) -> Result<Step, RunError> {
         if let Some(log) = around.log {
-            return log.reached(relay, step, &around.signals, (self.clock)()).map_err(RunError::misfit);
+            return log.reached(relay, step, around, (self.clock)()).map_err(RunError::misfit);
         }
         let signals = &around.signals;
         let has_branches = matches!(step, Step::Delegate(_));
@@ -390,7 +428,7 @@ impl<'m> Runner<'m> {
                 Begun::Perhaps => Step::Done(step.cancel(relay, &reason, at)),
             });
         }
-        let step = signals.heard(relay, step);
+        let step = signals.heard(relay, step, around.vault);
         if has_branches || !step.run().is_timed() {
             return Ok(step);
         }
@@ -422,9 +460,9 @@ impl<'m> Runner<'m> {
         relay: &Relay,
         call: CallModel,
         agent: &Span,
-        log: Option<&Log<'_>>,
+        around: &Around<'_>,
     ) -> Result<Step, RunError> {
-        if let Some(log) = log {
+        if let Some(log) = around.log {
             log.intend_request(relay, &call, (self.clock)()).map_err(RunError::Unkept)?;
         }
         let request = ModelRequest { time_left: self.time_left(call.run()), ..call.request(relay) };
@@ -435,10 +473,14 @@ impl<'m> Runner<'m> {
         // The step waits for its answer, so a panic of the model's adapter costs the call and not the conversation.
         let complete = AssertUnwindSafe(|| span.in_scope(|| model.complete(request)));
         let response = catch_unwind(complete).unwrap_or(Err(ModelError::Panicked));
+        let response = match (response, relay.agent(call.run().active().as_str())) {
+            (Ok(response), Some(agent)) => Ok(around.vault.hide(agent, response)),
+            (response, _) => response.map_err(|error| around.vault.error(error)),
+        };
         spans::record_response(&span, &response);
         drop(span);
         let at = (self.clock)();
-        match log {
+        match around.log {
             Some(log) => {
                 log.feed_at(relay, Step::CallModel(call), replied(response), at).map_err(RunError::misfit)
             }
@@ -446,7 +488,13 @@ impl<'m> Runner<'m> {
         }
     }
 
-    fn run_tools(&self, relay: &Relay, calls: CallTools, span: &Span) -> Result<Step, RunError> {
+    fn run_tools(
+        &self,
+        relay: &Relay,
+        calls: CallTools,
+        span: &Span,
+        vault: &Vault<'_>,
+    ) -> Result<Step, RunError> {
         let Some(agent) = calls.agent(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
         };
@@ -455,7 +503,7 @@ impl<'m> Runner<'m> {
             .calls()
             .map(|(place, call)| match calls.is_approved(place) {
                 true => (place, call, Pass::Approved(spans::APPROVED_BY_PERSON)),
-                false => (place, call, dispatch::pass(agent, (place, call), &scope, &self.gate)),
+                false => (place, call, dispatch::pass(agent, (place, call), &scope, &self.gate, vault)),
             })
             .collect();
         let asked: Vec<usize> =
@@ -464,7 +512,7 @@ impl<'m> Runner<'m> {
             let waiting = calls.ask(&asked, (self.clock)());
             return waiting.map_err(|_| RunError::Driver("a call could not be asked about".to_owned()));
         }
-        let outputs = dispatch::run_all(agent, &passes, &scope, self.time_left(calls.run()), span);
+        let outputs = dispatch::run_all(agent, &passes, &scope, self.time_left(calls.run()), span, vault);
         calls.resume(relay, outputs, (self.clock)()).map_err(|misuse| RunError::Driver(misuse.to_string()))
     }
 
@@ -486,11 +534,24 @@ fn replied(response: Result<ModelResponse, ModelError>) -> InputKind {
     }
 }
 
-/// What a run is driven in: what reaches it from outside, and where it is written down.
-#[derive(Clone, Copy, Default)]
+/// What a run is driven in: what reaches it from outside, where it is written down, and what must not be.
+#[derive(Clone, Copy)]
 pub(crate) struct Around<'a> {
     pub(crate) signals: Signals<'a>,
     pub(crate) log: Option<&'a Log<'a>>,
+    pub(crate) vault: &'a Vault<'a>,
+}
+
+impl<'a> Around<'a> {
+    /// Nothing but a vault.
+    pub(crate) fn of(vault: &'a Vault<'a>) -> Self {
+        Self { signals: Signals::default(), log: None, vault }
+    }
+
+    /// A step that is not driven for now, with its secrets.
+    pub(crate) fn parked(&self, step: Step) -> Parked {
+        Parked::with(step, self.vault.secrets())
+    }
 }
 
 /// Whether a step has been begun before this driver looks at it.
@@ -633,11 +694,11 @@ impl RunError {
         Self::Driver(why.to_string())
     }
 
-    fn other_relay(step: Step) -> Self {
-        Self::OtherRelay { parked: Box::new(Parked::new(step)) }
+    fn other_relay(parked: Parked) -> Self {
+        Self::OtherRelay { parked: Box::new(parked) }
     }
 
-    pub(crate) fn unwritten(step: Step, why: Unwritten) -> Self {
-        Self::Unwritten { why, parked: Box::new(Parked::new(step)) }
+    pub(crate) fn unwritten(parked: Parked, why: Unwritten) -> Self {
+        Self::Unwritten { why, parked: Box::new(parked) }
     }
 }

@@ -16,7 +16,8 @@ mod needle;
 mod tests;
 
 use serde::Serialize;
-use sommelier_protocol::{ContentBlock, ModelResponse, RawJson, ToolUse};
+use sommelier_handoff::Answer;
+use sommelier_protocol::{ContentBlock, ModelResponse, RawJson, ToolUse, Words};
 use sommelier_runtime::tool::{Declaration, Members, ToolFailure};
 use sommelier_runtime::{Definition, ModelError, ToolOutput};
 use std::borrow::Cow;
@@ -25,7 +26,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use json::Literal;
 use needle::Needle;
@@ -36,9 +37,13 @@ pub(crate) type Redact<'r> = dyn Fn(&str) -> String + Send + Sync + 'r;
 /// What stands where a redactor has failed, or where nothing could be told apart: nothing is kept then.
 const WITHHELD: &str = "[withheld]";
 
-/// The secrets of one run and its branches, while a driver has it.
+/// The secrets of one run and its branches, as long as this process has it. A clone is the same.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets(Arc<RwLock<Pages>>);
+
+/// The secrets of a run that is being driven, and what is to be taken out of all words.
 pub(crate) struct Vault<'r> {
-    pages: RwLock<Pages>,
+    secrets: Secrets,
     redact: Option<&'r Redact<'r>>,
 }
 
@@ -53,9 +58,14 @@ struct Pages {
 }
 
 impl<'r> Vault<'r> {
-    /// An empty vault, and what is to be taken out of all words.
-    pub(crate) fn new(redact: Option<&'r Redact<'r>>) -> Self {
-        Self { pages: RwLock::default(), redact }
+    /// The vault of `secrets`, and what is to be taken out of all words.
+    pub(crate) fn new(secrets: Secrets, redact: Option<&'r Redact<'r>>) -> Self {
+        Self { secrets, redact }
+    }
+
+    /// The secrets, to be kept while the run is not driven.
+    pub(crate) fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 
     /// A reply as everybody may see it: the secret arguments of its calls are handles, and no secret stands anywhere else in
@@ -136,6 +146,27 @@ impl<'r> Vault<'r> {
         self.text(text).unwrap_or_else(|| text.to_owned())
     }
 
+    /// As [`words`](Self::words), where there must be some.
+    pub(crate) fn said(&self, words: Words) -> Words {
+        self.text(words.as_str()).map_or(words, Words::or_dash)
+    }
+
+    /// What a person has answered, as everybody may see it.
+    pub(crate) fn answer(&self, mut answer: Answer) -> Answer {
+        match &mut answer {
+            Answer::Reject { reason: text }
+            | Answer::Say { text }
+            | Answer::TakeOver { note: text }
+            | Answer::Happened { result: text } => {
+                if let Some(cleaned) = self.text(text) {
+                    *text = cleaned.into();
+                }
+            }
+            Answer::Approve | Answer::DidNotHappen | Answer::Undone => {}
+        }
+        answer
+    }
+
     /// Why a model did not reply, as everybody may see it.
     pub(crate) fn error(&self, mut error: ModelError) -> ModelError {
         match &mut error {
@@ -181,7 +212,7 @@ impl<'r> Vault<'r> {
         }
         let one_form =
             text.map_or_else(|| value.get().to_owned(), |text| RawJson::string(&text).get().to_owned());
-        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.secrets.0.write().unwrap_or_else(PoisonError::into_inner);
         let handle = pages.handles.get(&one_form).cloned().unwrap_or_else(|| pages.add(one_form, value));
         Some(RawJson::string(&handle))
     }
@@ -237,7 +268,7 @@ impl<'r> Vault<'r> {
     }
 
     fn pages<R>(&self, read: impl FnOnce(&Pages) -> R) -> R {
-        read(&self.pages.read().unwrap_or_else(PoisonError::into_inner))
+        read(&self.secrets.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -261,6 +292,13 @@ impl Pages {
         self.values.insert(handle.clone(), value.clone());
         self.handles.insert(one_form, handle.clone());
         handle
+    }
+}
+
+impl fmt::Debug for Secrets {
+    /// None of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
     }
 }
 

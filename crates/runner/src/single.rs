@@ -6,7 +6,8 @@ use sommelier_runtime::{AgentName, Turn};
 use std::ops::ControlFlow;
 
 use crate::runner::{Around, Driven};
-use crate::{Outcome, Parked, RunError, Runner};
+use crate::secrets::Secrets;
+use crate::{Outcome, RunError, Runner};
 
 /// What came of one agent's run.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,12 +172,14 @@ fn run_from(
         }
         false => ControlFlow::Continue(handoff),
     };
-    Ok(match runner.drive_to_handoff(relay, step, at_handoff, &Around::default())? {
+    let vault = runner.vault(Secrets::default());
+    let around = Around::of(&vault);
+    Ok(match runner.drive_to_handoff(relay, step, at_handoff, &around)? {
         Driven::TakenOut(Released { to, package, sender, run, .. }) => {
             HandoffRun::of(&run, Some(&sender), Stopped::HandedOff { to, package })
         }
-        Driven::Waiting(step) => return Err(RunError::Waiting { parked: Box::new(Parked::new(step)) }),
-        Driven::Unwritten(step, why) => return Err(RunError::unwritten(step, why)),
+        Driven::Waiting(step) => return Err(RunError::Waiting { parked: Box::new(around.parked(step)) }),
+        Driven::Unwritten(step, why) => return Err(RunError::unwritten(around.parked(step), why)),
         Driven::Done(done) => {
             let stopped = match done.answer() {
                 Some(text) if *done.end() == RunEnd::Unresolved => Stopped::Unresolved { text },

@@ -170,8 +170,14 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse) -> Span {
         gen_ai.tool.call.id = clipped(call.id()),
         gen_ai.agent.name = agent.as_str(),
         approval = Empty,
+        key_ignored = Empty,
         error.r#type = Empty,
     )
+}
+
+/// A model has written a key where the tool gets one of ours, and it was not used.
+pub(crate) fn record_key_ignored(tool: &Span) {
+    tool.record("key_ignored", true);
 }
 
 /// A call that the gate approved.

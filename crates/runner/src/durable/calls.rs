@@ -11,8 +11,7 @@ use std::time::Duration;
 use sommelier_handoff::{AskedCall, CallTools, Effect as Begun, Input, InputKind, Millis, Relay, Step};
 use sommelier_protocol::ToolUse;
 use sommelier_runtime::tool::{
-    Effect, Failure, Found, MOST_AT_ONCE, Within, at_once, dispatch_within, idempotency_key, is_in_doubt,
-    query_within,
+    Effect, Failure, Found, MOST_AT_ONCE, Within, at_once, idempotency_key, is_in_doubt, query_within,
 };
 use sommelier_runtime::{Definition, ToolOutput};
 use tracing::{Span, dispatcher};
@@ -20,6 +19,7 @@ use tracing::{Span, dispatcher};
 use super::log::{Log, Worked};
 use crate::dispatch::{self, Pass};
 use crate::journal::JournalError;
+use crate::secrets::Vault;
 use crate::{RunError, Runner, spans};
 
 /// How often a call is made whose tool fails inside, while it may be made again at all.
@@ -31,6 +31,7 @@ struct Desk<'a> {
     agent: &'a Definition,
     calls: &'a CallTools,
     log: &'a Log<'a>,
+    vault: &'a Vault<'a>,
     span: &'a Span,
     scope: String,
 }
@@ -56,13 +57,13 @@ impl Runner<'_> {
         relay: &Relay,
         calls: CallTools,
         span: &Span,
-        log: &Log<'_>,
+        (log, vault): (&Log<'_>, &Vault<'_>),
     ) -> Result<Step, RunError> {
         let Some(agent) = calls.agent(relay) else {
             return Err(RunError::Driver("the relay is not the one that the run began with".to_owned()));
         };
         let scope = calls.scope();
-        let desk = Desk { runner: self, agent, calls: &calls, log, span, scope };
+        let desk = Desk { runner: self, agent, calls: &calls, log, vault, span, scope };
         let courses = desk.courses();
         let mut doubted = places(&courses, |course| matches!(course, Course::Doubt));
         doubted.extend(desk.switched_off());
@@ -121,7 +122,8 @@ impl<'a> Desk<'a> {
             None => match self.repeated(place, call) {
                 Some(earlier) => Course::Repeats(earlier),
                 None => {
-                    Course::Run(dispatch::pass(self.agent, (place, call), &self.scope, self.runner.decides()))
+                    let gate = self.runner.decides();
+                    Course::Run(dispatch::pass(self.agent, (place, call), &self.scope, gate, self.vault))
                 }
             },
         }
@@ -131,7 +133,7 @@ impl<'a> Desk<'a> {
     /// another key.
     fn repeated(&self, place: usize, call: &ToolUse) -> Option<Box<str>> {
         let business_key = self.agent.table().business_key(call)?;
-        self.agent.table().check(self.agent.name(), call).ok()?;
+        dispatch::check(self.agent, call, self.vault).ok()?;
         let key = idempotency_key(&self.scope, place);
         let unknown = || format!("{} may have happened; nobody knows", call.name()).into();
         self.log.chronicle(|chronicle| {
@@ -159,7 +161,12 @@ impl<'a> Desk<'a> {
             Effect::ReadOnly | Effect::Transactional if begun.attempts < MOST_ATTEMPTS => Course::Again,
             // What reads alone, or is undone with its record, has had no effect: it may have failed.
             Effect::ReadOnly | Effect::Transactional => Course::Known(without_effect(call)),
-            Effect::Keyed { retention } if since < retention && begun.attempts < MOST_ATTEMPTS => {
+            // With its secrets gone it cannot be made again, and whether it has happened is as little known.
+            Effect::Keyed { retention }
+                if since < retention
+                    && begun.attempts < MOST_ATTEMPTS
+                    && self.vault.reveal(self.agent, call).is_ok() =>
+            {
                 Course::Again
             }
             Effect::Queried { settle } => self.asked(place, call, begun, settle),
@@ -178,7 +185,7 @@ impl<'a> Desk<'a> {
             found = ask();
         }
         match found {
-            Found::Done(output) => Course::Known(output),
+            Found::Done(output) => Course::Known(self.vault.mask(self.agent, call.name(), output)),
             Found::Absent if begun.attempts < MOST_ATTEMPTS => Course::Again,
             Found::Absent | Found::Unknown => Course::Doubt,
         }
@@ -256,7 +263,7 @@ impl<'a> Desk<'a> {
     }
 
     fn dispatched(&self, place: usize, call: &ToolUse, within: Within<'_>) -> ToolOutput {
-        dispatch_within(self.agent, place, call, &self.scope, within)
+        dispatch::run_revealed(self.agent, place, call, &self.scope, within, self.vault)
     }
 
     /// Runs a tool in the transaction that its output is kept by. Where it fails nothing that it wrote stays.

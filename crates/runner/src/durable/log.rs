@@ -10,7 +10,8 @@ use sommelier_handoff::{
 use sommelier_runtime::ToolOutput;
 
 use crate::journal::{Epoch, Event, Head, Journal, JournalError, Undone};
-use crate::mailbox::Signals;
+use crate::runner::Around;
+use crate::secrets::Secrets;
 
 /// The records of one conversation, as they are written. What follows from an input is written with it, in one batch;
 /// and a batch is on disk before anything is done outside.
@@ -23,6 +24,8 @@ pub(crate) struct Log<'j> {
     resumed: Option<Box<str>>,
     /// The agent at which the conversation was opened, where nobody has spoken in it yet.
     opened_at: Option<AgentName>,
+    /// What is not written down.
+    secrets: Secrets,
     inside: Mutex<Inside>,
 }
 
@@ -45,6 +48,8 @@ pub(crate) struct End {
     pub(crate) chronicle: Chronicle,
     pub(crate) renewed: Instant,
     pub(crate) head: Option<Head>,
+    /// What of it is in no record.
+    pub(crate) secrets: Secrets,
 }
 
 impl<'j> Log<'j> {
@@ -55,11 +60,11 @@ impl<'j> Log<'j> {
         end: End,
         opened_at: Option<AgentName>,
     ) -> Self {
-        let End { seq, epoch, chronicle, renewed, head } = end;
+        let End { seq, epoch, chronicle, renewed, head, secrets } = end;
         let inside = Inside { seq, epoch, head, pending: Vec::new(), chronicle, renewed, stopped: None };
         let term = Duration::from_millis(term);
         let conversation = conversation.into();
-        Self { journal, conversation, term, resumed: None, opened_at, inside: Mutex::new(inside) }
+        Self { journal, conversation, term, resumed: None, opened_at, secrets, inside: Mutex::new(inside) }
     }
 
     /// The agent at which the conversation was opened, where nobody has spoken in it yet.
@@ -85,7 +90,12 @@ impl<'j> Log<'j> {
     pub(crate) fn into_end(self) -> End {
         let inside = self.inside.into_inner().unwrap_or_else(PoisonError::into_inner);
         let Inside { seq, epoch, head, chronicle, renewed, .. } = inside;
-        End { seq, epoch, chronicle, renewed, head }
+        End { seq, epoch, chronicle, renewed, head, secrets: self.secrets }
+    }
+
+    /// What is in no record.
+    pub(crate) fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 
     /// Nothing runs under the lock that could panic and leave it half-way, but a tool in a transaction; and after that
@@ -148,9 +158,10 @@ impl<'j> Log<'j> {
         &self,
         relay: &Relay,
         mut step: Step,
-        signals: &Signals<'_>,
+        around: &Around<'_>,
         at: Millis,
     ) -> Result<Step, Unfed> {
+        let signals = &around.signals;
         let is_open = !matches!(step, Step::Done(_) | Step::Delegate(_));
         let begun = |step: &Step| self.is_any_begun(step.run().conversation());
         if let Some(reason) = signals.called_off() {
@@ -160,7 +171,7 @@ impl<'j> Log<'j> {
             let what = InputKind::Cancelled { reason: reason.as_ref().into(), begun: begun(&step) };
             return self.feed_at(relay, step, what, at);
         }
-        for words in signals.words_for(&step) {
+        for words in signals.words_for(&step).into_iter().map(|words| around.vault.said(words)) {
             let what =
                 InputKind::TurnReceived { key: None, text: words.as_str().into(), trace: None, begun: false };
             step = self.feed_at(relay, step, what, at)?;

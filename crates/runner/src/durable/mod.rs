@@ -34,6 +34,7 @@ use sommelier_protocol::Words;
 use crate::journal::{Journal, JournalError, LEASE_TAKEN, Lease, Record};
 use crate::mailbox::Signals;
 use crate::runner::Around;
+use crate::secrets::Secrets;
 use crate::{Mailbox, Outcome, RunError, Runner};
 
 pub use error::DurableError;
@@ -132,8 +133,10 @@ impl<'a> DurableRunner<'a> {
     /// the conversation; [`DurableError::Run`] when it could not be written down or driven. What is on record is safe: the
     /// same call, or [`resume`](Self::resume), goes on from there.
     pub fn submit(&self, conversation: &str, turn: Turn) -> Result<Settled, DurableError> {
-        Words::new(&*turn.text).map_err(RunError::from)?;
         check_name(conversation)?;
+        let words = Words::new(&*turn.text).map_err(RunError::from)?;
+        let words = self.runner.vault(Secrets::default()).said(words);
+        let turn = Turn { text: words.as_str().to_owned(), ..turn };
         let entered = self.rooms.enter(conversation);
         let held = self.hold(conversation)?;
         if let Some(recorded) = self.recorded(conversation, &held, &turn)? {
@@ -190,7 +193,8 @@ impl<'a> DurableRunner<'a> {
         by: Option<&str>,
     ) -> Result<Settled, DurableError> {
         let entered = self.rooms.enter(conversation);
-        let what = InputKind::HumanAnswered { id: id.into(), answer, by: by.map(Into::into) };
+        let what =
+            InputKind::HumanAnswered { id: id.into(), answer: answer.clone(), by: by.map(Into::into) };
         self.would_take(conversation, &what)?;
         let Held { step, log } = self.hold(conversation)?;
         let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
@@ -203,6 +207,8 @@ impl<'a> DurableRunner<'a> {
             self.let_go(conversation, step, log);
             return Err(DurableError::OtherQuestion { id, seen, found });
         }
+        let answer = self.runner.vault(log.secrets()).answer(answer);
+        let what = InputKind::HumanAnswered { id: id.into(), answer, by: by.map(Into::into) };
         match log.feed_at(self.relay, step, what, self.runner.now()) {
             Ok(step) => self.drive(&entered, step, log),
             Err((step, misfit)) => {
@@ -358,7 +364,11 @@ impl<'a> DurableRunner<'a> {
         let (opened_at, owed) = (replay.opened_at().cloned(), replay.owed().collect::<Vec<_>>());
         let (seq, epoch, head) = (lease.head.seq, lease.epoch, Some(lease.head));
         let (step, chronicle) = replay.into_parts();
-        let log = self.log(conversation, End { seq, epoch, chronicle, renewed, head }, opened_at);
+        let log = self.log(
+            conversation,
+            End { seq, epoch, chronicle, renewed, head, secrets: Secrets::default() },
+            opened_at,
+        );
         owed.into_iter().for_each(|told| log.owe(told));
         Ok(Held { step, log })
     }
@@ -375,7 +385,8 @@ impl<'a> DurableRunner<'a> {
             self.term,
             || self.runner.now(),
             || {
-                let around = Around { signals: Signals::of(mailbox), log: Some(&log) };
+                let vault = self.runner.vault(log.secrets());
+                let around = Around { signals: Signals::of(mailbox), log: Some(&log), vault: &vault };
                 self.runner.drive_around(self.relay, step, &around)
             },
         )?;

@@ -8,7 +8,7 @@ use sommelier_runtime::tool::{CallContext, Failure, dispatch_one};
 use sommelier_runtime::{Agent, Definition, ModelError, Tool, ToolArgs, ToolOutput, script, tool_args};
 use std::sync::{Arc, Mutex};
 
-use super::{Vault, WITHHELD, needle};
+use super::{Secrets, Vault, WITHHELD, needle};
 
 const CARD: &str = "4111111111111111";
 const PHRASE: &str = "correct \"horse\" battery";
@@ -93,13 +93,16 @@ fn has_no_canary(text: &str) {
 /// not made of the value. The function gets the value, byte for byte.
 #[test]
 fn a_secret_argument_is_a_handle_until_its_tool_runs() {
-    let (vault, agent) = (Vault::new(None), built());
+    let (vault, agent) = (Vault::new(Secrets::default(), None), built());
     let escaped = r#"{"note":"é","card_number":"411\u0031111111111111","cents":500}"#;
     let calls = hidden(&vault, [paying(500, CARD), call("pay", escaped), paying(500, PHRASE)]);
     let handles: Vec<String> = calls.iter().map(|call| argument(call, "card_number")).collect();
     assert!(handles.iter().all(|handle| needle::is_handle(handle)), "{handles:?}");
     assert!(handles[0] == handles[1] && handles[0] != handles[2], "{handles:?}");
-    assert_ne!(handles[0], argument(&hidden(&Vault::new(None), [paying(500, CARD)])[0], "card_number"));
+    assert_ne!(
+        handles[0],
+        argument(&hidden(&Vault::new(Secrets::default(), None), [paying(500, CARD)])[0], "card_number")
+    );
     let revealed: Vec<String> =
         calls.iter().map(|call| vault.reveal(&agent, call).unwrap().input().get().to_owned()).collect();
     assert_eq!(revealed[0], paying(500, CARD).input().get());
@@ -128,7 +131,7 @@ fn a_reply_has_no_secret_anywhere() {
             r#"{{"type":"web_search_tool_result","content":[{{"title":"{CARD}"}}],"extra":{CARD}}}"#
         )),
     ];
-    let vault = Vault::new(None);
+    let vault = Vault::new(Secrets::default(), None);
     let first = vault.hide(&built(), reply(everywhere.iter().cloned().chain([paying(500, CARD).into()])));
     let later = vault.hide(&built(), reply(everywhere.clone()));
     for response in [&first, &later] {
@@ -139,7 +142,7 @@ fn a_reply_has_no_secret_anywhere() {
     assert_eq!(first.content[0].as_text(), Some(&*format!("I charge {handle}, or {handle}.")));
     assert_eq!(first.content[..5], later.content[..]);
     // Without a secret nothing changes.
-    let fresh = Vault::new(None);
+    let fresh = Vault::new(Secrets::default(), None);
     assert_eq!(fresh.hide(&built(), reply(everywhere.clone())), reply(everywhere));
 }
 
@@ -147,7 +150,7 @@ fn a_reply_has_no_secret_anywhere() {
 /// and after a panic.
 #[test]
 fn what_a_tool_gives_back_has_no_secret() {
-    let (vault, agent) = (Vault::new(None), built());
+    let (vault, agent) = (Vault::new(Secrets::default(), None), built());
     let run = |call: &ToolUse| {
         let call = &hidden(&vault, [call.clone()])[0];
         let output = dispatch_one(&agent, 0, &vault.reveal(&agent, call).unwrap(), "c/1");
@@ -183,7 +186,7 @@ fn what_a_tool_gives_back_has_no_secret() {
 /// Secret members of a result are handles, those in lists too, and a handle that a tool gave out is taken by another.
 #[test]
 fn a_secret_result_is_a_handle_that_another_tool_takes() {
-    let (vault, agent) = (Vault::new(None), built());
+    let (vault, agent) = (Vault::new(Secrets::default(), None), built());
     let output = vault.mask(&agent, "issue", dispatch_one(&agent, 0, &call("issue", "{}"), "c/1"));
     has_no_canary(&output.content);
     let result: serde_json::Value = serde_json::from_str(&output.content).unwrap();
@@ -206,9 +209,9 @@ fn a_secret_result_is_a_handle_that_another_tool_takes() {
 #[test]
 fn a_handle_without_a_value_is_told() {
     let made_up = format!("secret:{}", "0".repeat(32));
-    let there = hidden(&Vault::new(None), [paying(500, CARD)]);
+    let there = hidden(&Vault::new(Secrets::default(), None), [paying(500, CARD)]);
     for call in there.into_iter().chain([paying(500, &made_up)]) {
-        let vault = Vault::new(None);
+        let vault = Vault::new(Secrets::default(), None);
         assert_eq!(hidden(&vault, [call.clone()])[0], call);
         let told = r#"{"error":"secret_gone","argument":"card_number","detail":"the value is kept nowhere and is not known any more; ask for it and give it again"}"#;
         assert_eq!(vault.reveal(&built(), &call), Err(ToolOutput::error("secret_gone", told)));
@@ -219,7 +222,7 @@ fn a_handle_without_a_value_is_told() {
 /// the secret. Nothing that a model nests overflows.
 #[test]
 fn arguments_of_another_form_are_hidden_too() {
-    let (vault, agent) = (Vault::new(None), built());
+    let (vault, agent) = (Vault::new(Secrets::default(), None), built());
     let broken = hidden(&vault, [call("pay", &format!(r#"{{"card_number":"{CARD}"#))]);
     assert_eq!(broken[0].broken_input().as_deref(), Some(WITHHELD));
     let deep = "[".repeat(100_000) + CARD + &"]".repeat(100_000);
@@ -267,7 +270,7 @@ fn a_path_leads_to_a_member_of_a_member() {
     for (cards, begins) in &written {
         let call = call("tell", &format!(r#"{{"cards":{cards}}}"#));
         for paths in [["cards.number"].as_slice(), &["cards.number", "cards"], &["cards", "cards.number"]] {
-            let (agent, vault) = (with(paths), Vault::new(None));
+            let (agent, vault) = (with(paths), Vault::new(Secrets::default(), None));
             let hidden = vault.hide(&agent, reply([call.clone().into()]));
             let hidden = hidden.content[0].as_tool_use().unwrap();
             let input = hidden.input().get();
@@ -293,7 +296,7 @@ fn a_path_leads_to_a_member_of_a_member() {
 /// A short value is looked for where it stands by itself, and no number is taken for one: else prices would be full of them.
 #[test]
 fn a_short_secret_leaves_other_words_alone() {
-    let vault = Vault::new(None);
+    let vault = Vault::new(Secrets::default(), None);
     let _ = hidden(&vault, [paying(500, "123"), paying(500, "7"), paying(500, "secret")]);
     let kept = "1234 or 6123 cents, a123, 7";
     assert_eq!(vault.words(kept), kept);
@@ -307,7 +310,7 @@ fn a_short_secret_leaves_other_words_alone() {
 /// An error may quote a part of a long value, and a value may be a part of another: as much as is there is taken out.
 #[test]
 fn a_part_of_a_long_secret_is_taken_out_too() {
-    let vault = Vault::new(None);
+    let vault = Vault::new(Secrets::default(), None);
     let key: String = (0..200).map(|place| char::from(b'a' + (place * place % 26) as u8)).collect();
     let calls = hidden(&vault, [paying(500, "correct"), paying(500, PHRASE), paying(500, &key)]);
     let handles: Vec<String> = calls.iter().map(|call| argument(call, "card_number")).collect();
@@ -323,7 +326,7 @@ fn a_part_of_a_long_secret_is_taken_out_too() {
 #[test]
 fn a_redactor_of_ones_own_sees_all_words() {
     let redact = |text: &str| text.replace("ada@example.org", "<mail>");
-    let (vault, agent) = (Vault::new(Some(&redact)), built());
+    let (vault, agent) = (Vault::new(Secrets::default(), Some(&redact)), built());
     let response = vault.hide(
         &agent,
         reply([
@@ -350,7 +353,7 @@ fn a_redactor_of_ones_own_sees_all_words() {
     assert_eq!(vault.error(ModelError::Panicked), ModelError::Panicked);
 
     let fails = |_: &str| -> String { std::panic::resume_unwind(Box::new("boom")) };
-    assert_eq!(Vault::new(Some(&fails)).words(CARD), WITHHELD);
+    assert_eq!(Vault::new(Secrets::default(), Some(&fails)).words(CARD), WITHHELD);
 }
 
 /// T62: a whole run under a vault: the tool gets the canary, and it is in no step that is saved, in no request and in nothing
@@ -377,7 +380,7 @@ fn a_run_keeps_no_secret() {
         script::calls([("tu_2", "handoff_to_specialist", &*package)]),
         reply([ContentBlock::text(format!("I charge {CARD}.")), paying(500, CARD).into()]),
     ];
-    let (vault, mut kept) = (Vault::new(None), String::new());
+    let (vault, mut kept) = (Vault::new(Secrets::default(), None), String::new());
     let mut step = relay.start("c", "Charge my card.").unwrap();
     let done = loop {
         kept += &step.save().unwrap();
