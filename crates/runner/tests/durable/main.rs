@@ -6,5 +6,6 @@
 mod desk;
 
 mod prefixes;
+mod secrets;
 mod sharing;
 mod turns;

@@ -1,0 +1,174 @@
+//! What must not be kept is in no record, no trace, no request and no answer; and what becomes of it after a crash.
+
+use std::sync::{Arc, Mutex};
+
+use sommelier_handoff::{Agent, Answer, Relay};
+use sommelier_metrics::OnEvent;
+use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_runner::journal::Journal;
+use sommelier_runner::{Decision, DurableRunner, Gate, Outcome, Parked, Runner, Settled, Turn};
+use sommelier_runtime::tool::{CallContext, Failure};
+use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
+use sommelier_store::MemoryStore;
+use tracing_subscriber::prelude::*;
+
+use crate::desk::{CONVERSATION, Clock, journal_of};
+
+const CARD: &str = "4111111111111111";
+
+tool_args! {
+    /// A payment.
+    struct Pay {
+        /// The number of the card.
+        card_number: String,
+        /// Makes it happen once.
+        key: String,
+    }
+}
+
+/// What the tool was given.
+type Charged = Arc<Mutex<Vec<(String, String)>>>;
+
+/// A clerk who pays, and tells the till of it. The tool declines every card, with its number in the error.
+fn relay(charged: &Charged, declares: fn(Tool) -> Tool) -> Relay {
+    let charged = Arc::clone(charged);
+    let pay = Tool::new("pay", "Pays.", move |pay: Pay, _: &CallContext<'_>| {
+        charged.lock().unwrap().push((pay.card_number.clone(), pay.key));
+        Err::<(), _>(Failure::new("declined", format!("card {} was declined", pay.card_number)))
+    });
+    let pay = declares(pay.secret(["card_number"]).key_argument("key"));
+    Relay::builder()
+        .agent(Agent::new("clerk", "").tools([pay]))
+        .agent(Agent::new("till", ""))
+        .entry("clerk")
+        .route("clerk", "till")
+        .build()
+        .unwrap()
+}
+
+fn model() -> ScriptedModel {
+    let pay = format!(r#"{{"card_number":"{CARD}","key":"mine"}}"#);
+    let hand = format!(
+        r#"{{"specialist":"till","task":"4111 1111 1111 1111 was declined.","context":{{"card":"{CARD}"}}}}"#
+    );
+    ScriptedModel::new()
+        .turn("clerk", move |_| script::call("tu_1", "pay", &pay))
+        .turn("clerk", move |_| script::call("tu_2", "handoff_to_specialist", &hand))
+        .turn("till", |_| script::say(format!("We could not charge {CARD}, ada@example.org.")))
+}
+
+/// A model that keeps what it was asked.
+struct Asked<'a>(ScriptedModel, &'a Mutex<String>);
+
+impl Model for Asked<'_> {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        *self.1.lock().unwrap() += &serde_json::to_string(&request).unwrap();
+        self.0.complete(request)
+    }
+}
+
+fn gate_that_asks() -> Gate {
+    Gate::new(|_| Decision::Ask)
+}
+
+/// All bodies of all records.
+fn on_record(journal: &dyn Journal) -> String {
+    journal.load(CONVERSATION, 1).unwrap().iter().map(|record| record.event.body().to_owned()).collect()
+}
+
+/// T62, T33: the tool gets the card, as its model wrote it, and a key of ours. The card is in no record, no trace, no request,
+/// no package and no answer; and neither is what the user's own redactor takes out. That a key was ignored is in the trace.
+#[test]
+fn a_secret_is_nowhere_but_in_its_tool() {
+    let (charged, asked, traced) =
+        (Charged::default(), Mutex::new(String::new()), Arc::new(Mutex::new(Vec::new())));
+    let (relay, store, clock) = (relay(&charged, |tool| tool), MemoryStore::new(), Clock::at(1_000));
+    let runner = Runner::new(Asked(model(), &asked))
+        .clock(move || clock.now())
+        .redact(|text| text.replace("ada@example.org", "<address>"));
+    let log = Arc::clone(&traced);
+    let layer = OnEvent::new(move |event, data| log.lock().unwrap().push(format!("{event} {data}")));
+    let settled = tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+        let durable = DurableRunner::new(&runner, &relay, &store);
+        durable.submit(CONVERSATION, Turn::new("I am ada@example.org.").key("m-1")).unwrap()
+    });
+    let [(card, key)] = &charged.lock().unwrap()[..] else { panic!("charged once") };
+    assert_eq!((&**card, key.starts_with("guest-7/")), (CARD, true), "{key}");
+    let traced = traced.lock().unwrap().join("\n");
+    assert!(traced.contains(r#""key_ignored":true"#), "{traced}");
+    let all = [on_record(&store), asked.lock().unwrap().clone(), traced, format!("{settled:?}")];
+    for (place, all) in all.iter().enumerate() {
+        for canary in [CARD, "4111 1111 1111 1111", "ada@example.org"] {
+            assert!(!all.contains(canary), "{canary} is in {place}: {all}");
+        }
+    }
+    assert!(settled.answer().starts_with("We could not charge secret:"), "{}", settled.answer());
+    // The same turn is known again by its words as they are on record.
+    let again = DurableRunner::new(&runner, &relay, &store);
+    let again = again.submit(CONVERSATION, Turn::new("I am ada@example.org.").key("m-1")).unwrap();
+    assert_eq!(again.answer_id(), settled.answer_id());
+}
+
+/// A call that a person has approved gets its secret in the process that has it. In another one it is gone: the tool does not
+/// run, and the model is told.
+#[test]
+fn a_secret_outlives_a_question_but_not_its_process() {
+    for is_same_process in [true, false] {
+        let charged = Charged::default();
+        let (relay, store, clock) =
+            (relay(&charged, Tool::needs_approval), MemoryStore::new(), Clock::at(1_000));
+        let runner = Runner::new(model()).gate(gate_that_asks()).clock(move || clock.now());
+        let first = DurableRunner::new(&runner, &relay, &store);
+        let Settled::Waiting(parked) = first.submit(CONVERSATION, Turn::new("Pay.")).unwrap() else {
+            panic!()
+        };
+        let id = parked.questions()[0].1.id.to_string();
+        let durable = if is_same_process {
+            first
+        } else {
+            drop(first);
+            DurableRunner::new(&runner, &relay, &store)
+        };
+        durable.answer(CONVERSATION, &id, Answer::Approve, None, None).unwrap();
+        let ran = charged.lock().unwrap().len();
+        let is_told_gone = on_record(&store).contains("secret_gone");
+        assert_eq!((ran, is_told_gone), if is_same_process { (1, false) } else { (0, true) });
+    }
+}
+
+/// The same without a journal: the run that waits holds it.
+#[test]
+fn a_run_that_waits_holds_its_secrets() {
+    let charged = Charged::default();
+    let relay = relay(&charged, Tool::needs_approval);
+    let runner = Runner::new(model()).gate(gate_that_asks());
+    let waiting = || match runner.run(&relay, "Pay.").unwrap() {
+        Outcome::Waiting(parked) => parked,
+        other => panic!("{other:?}"),
+    };
+    let parked = waiting();
+    assert!(!format!("{parked:?}{}", parked.step().save().unwrap()).contains(CARD));
+    let approve = |parked: Parked| {
+        let id = parked.questions()[0].1.id.to_string();
+        runner.answer(&relay, parked, &id, Answer::Approve).unwrap();
+        charged.lock().unwrap().len()
+    };
+    assert_eq!(approve(parked), 1);
+    assert_eq!(approve(Parked::new(waiting().into_step())), 1, "one that was taken apart has none");
+}
+
+/// A call that was begun, with a secret that is gone since, is not told as one that did not run: it may have had its effect. So a
+/// person is asked.
+#[test]
+fn a_begun_call_without_its_secret_is_in_doubt() {
+    let (charged, store, clock) = (Charged::default(), MemoryStore::new(), Clock::at(1_000));
+    let relay = relay(&charged, |tool| tool.keyed(60_000));
+    let runner = Runner::new(model()).clock(move || clock.now());
+    DurableRunner::new(&runner, &relay, &store).submit(CONVERSATION, Turn::new("Pay.")).unwrap();
+    let records = store.load(CONVERSATION, 1).unwrap();
+    let begun = records.iter().position(|record| record.event.kind() == "tool_intended").unwrap();
+    let cut = journal_of(&records[..=begun]);
+    let settled = DurableRunner::new(&runner, &relay, &cut).resume(CONVERSATION).unwrap();
+    assert!(matches!(settled, Settled::Waiting(_)), "{settled:?}");
+    assert_eq!((charged.lock().unwrap().len(), on_record(&cut).contains("secret_gone")), (1, false));
+}
