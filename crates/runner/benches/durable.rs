@@ -99,8 +99,7 @@ fn rate(in_flight: usize, work: impl Fn(usize, Instant) -> u64 + Sync) -> f64 {
     let start = Instant::now();
     let work = &work;
     let done: u64 = thread::scope(|threads| {
-        let workers: Vec<_> =
-            (0..in_flight).map(|n| threads.spawn(move || work(n, start + SLICE))).collect();
+        let workers: Vec<_> = (0..in_flight).map(|n| threads.spawn(move || work(n, start + SLICE))).collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });
     done as f64 / start.elapsed().as_secs_f64()

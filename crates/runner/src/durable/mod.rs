@@ -193,8 +193,7 @@ impl<'a> DurableRunner<'a> {
         by: Option<&str>,
     ) -> Result<Settled, DurableError> {
         let entered = self.rooms.enter(conversation);
-        let what =
-            InputKind::HumanAnswered { id: id.into(), answer: answer.clone(), by: by.map(Into::into) };
+        let what = InputKind::HumanAnswered { id: id.into(), answer: answer.clone(), by: by.map(Into::into) };
         self.would_take(conversation, &what)?;
         let Held { step, log } = self.hold(conversation)?;
         let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use sommelier_handoff::{Agent, Relay};
 use sommelier_protocol::{ModelRequest, ModelResponse};
@@ -11,6 +11,7 @@ use sommelier_runner::{DurableRunner, Gate, Runner};
 use sommelier_runtime::tool::{CallContext, Failure, Found};
 use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
 use sommelier_store::MemoryStore;
+use tracing::Dispatch;
 
 pub(crate) const CONVERSATION: &str = "guest-7";
 
@@ -127,7 +128,15 @@ impl Clock {
     }
 }
 
+/// Keeps a subscriber alive that wants every span: one that is met for the first time where nobody watches would be switched
+/// off for those that do.
+pub(crate) fn awake() {
+    static WATCHER: OnceLock<Dispatch> = OnceLock::new();
+    WATCHER.get_or_init(|| Dispatch::new(tracing_subscriber::registry()));
+}
+
 pub(crate) fn runner<'m>(model: impl Model + 'm, clock: &Clock) -> Runner<'m> {
+    awake();
     let clock = clock.clone();
     Runner::new(model).gate(Gate::approve_all()).clock(move || clock.now())
 }

@@ -12,7 +12,7 @@ use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_arg
 use sommelier_store::MemoryStore;
 use tracing_subscriber::prelude::*;
 
-use crate::desk::{CONVERSATION, Clock, journal_of};
+use crate::desk::{CONVERSATION, Clock, awake, journal_of};
 
 const CARD: &str = "4111111111111111";
 
@@ -80,6 +80,7 @@ fn on_record(journal: &dyn Journal) -> String {
 /// no package and no answer; and neither is what the user's own redactor takes out. That a key was ignored is in the trace.
 #[test]
 fn a_secret_is_nowhere_but_in_its_tool() {
+    awake();
     let (charged, asked, traced) =
         (Charged::default(), Mutex::new(String::new()), Arc::new(Mutex::new(Vec::new())));
     let (relay, store, clock) = (relay(&charged, |tool| tool), MemoryStore::new(), Clock::at(1_000));
