@@ -5,6 +5,8 @@
 
 mod desk;
 
+mod effects;
+mod people;
 mod prefixes;
 mod secrets;
 mod sharing;

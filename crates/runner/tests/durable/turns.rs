@@ -1,12 +1,18 @@
 //! What is on record, and turns that are sent again.
 
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
 
 use sommelier_runner::journal::Journal;
 use sommelier_runner::{DurableError, DurableRunner, Turn};
 use sommelier_store::MemoryStore;
 
-use crate::desk::{CONVERSATION, Clock, Kind, kinds, model, relay, runner};
+use tracing::Subscriber;
+use tracing::field::{Field, Visit};
+use tracing::span::{Id, Record};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+use crate::desk::{CONVERSATION, Clock, Kind, awake, journal_of, kinds, model, relay, runner};
 
 /// S1-34, C100: everything that happened is on record, in the order in which it did.
 #[test]
@@ -76,4 +82,39 @@ fn a_conversation_goes_on() {
         assert_eq!(settled.answer(), "You are welcome.");
         assert_eq!(settled.answer_id().as_deref(), Some("guest-7/2/4"));
     }
+}
+
+/// What was recorded on spans under this name.
+#[derive(Clone, Default)]
+struct Resumed(Arc<Mutex<Vec<String>>>);
+
+impl Visit for Resumed {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "resumed_trace" {
+            self.0.lock().unwrap().push(format!("{value:?}"));
+        }
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Resumed {
+    fn on_record(&self, _: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        values.record(&mut self.clone());
+    }
+}
+
+/// C137: a run that is gone on with in another process tells the trace in which its turn began, as it stands on record.
+#[test]
+fn a_resumed_run_names_the_trace_that_it_began_in() {
+    awake();
+    let (world, store, clock) = (Arc::default(), MemoryStore::new(), Clock::at(1_000));
+    let (relay, runner) = (relay(Kind::Keyed, &world), runner(model(), &clock));
+    let whole = DurableRunner::new(&runner, &relay, &store);
+    whole.submit(CONVERSATION, Turn::new("Seat 7, please.").trace("00-4bf9-01")).unwrap();
+    let records = store.load(CONVERSATION, 1).unwrap();
+    let cut = journal_of(&records[..5]);
+    let seen = Resumed::default();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(seen.clone()), || {
+        DurableRunner::new(&runner, &relay, &cut).resume(CONVERSATION).unwrap();
+    });
+    assert_eq!(*seen.0.lock().unwrap(), [r#""00-4bf9-01""#]);
 }

@@ -1,0 +1,123 @@
+//! People who answer, call off, or are left with what nobody does any more.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use sommelier_handoff::{Answer, Rejected};
+use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_runner::journal::Journal;
+use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled, Turn};
+use sommelier_runtime::{Model, ModelError};
+use sommelier_store::MemoryStore;
+
+use crate::desk::{CONVERSATION, Clock, Kind, World, journal_of, kinds, model, relay, runner, whole};
+
+fn asking<'m>(model: impl Model + 'm, clock: &Clock) -> Runner<'m> {
+    runner(model, clock).gate(Gate::ask_all())
+}
+
+fn gated(world: &Arc<World>) -> sommelier_handoff::Relay {
+    let book = crate::desk::book(Kind::AtMostOnce, world).needs_approval();
+    sommelier_handoff::Relay::builder()
+        .agent(sommelier_handoff::Agent::new("clerk", "").tools([book]))
+        .agent(sommelier_handoff::Agent::new("till", ""))
+        .entry("clerk")
+        .route("clerk", "till")
+        .build()
+        .unwrap()
+}
+
+/// C89, C157, T48: an approval is given in another process, with the question's id alone. It runs the tool once; a second
+/// one, one for another question, and one to what was not shown are refused by reason, and leave no record.
+#[test]
+fn an_approval_is_taken_once_wherever_it_is_given() {
+    let (world, store, clock) = (Arc::default(), MemoryStore::new(), Clock::at(1_000));
+    let relay = gated(&world);
+    let runner = asking(model(), &clock);
+    let first = DurableRunner::new(&runner, &relay, &store);
+    let Settled::Waiting(parked) = first.submit(CONVERSATION, Turn::new("Seat 7, please.")).unwrap() else {
+        panic!("it waits")
+    };
+    let (id, digest) = (parked.questions()[0].1.id.to_string(), parked.questions()[0].1.digest());
+    drop(first);
+    let second = DurableRunner::new(&runner, &relay, &store);
+    let head = store.head(CONVERSATION).unwrap();
+    let unknown = second.answer(CONVERSATION, "guest-7/9/9/9", Answer::Approve, None, None);
+    assert!(matches!(unknown, Err(DurableError::Rejected(Rejected::Unknown { .. }))), "{unknown:?}");
+    assert_eq!(store.head(CONVERSATION).unwrap(), head);
+    let other = second.answer(CONVERSATION, &id, Answer::Approve, Some("0000"), None);
+    assert!(matches!(other, Err(DurableError::OtherQuestion { .. })), "{other:?}");
+    let settled = second.answer(CONVERSATION, &id, Answer::Approve, Some(&digest), Some("ada")).unwrap();
+    assert_eq!(settled.answer(), "That is 12.00 for seat 7.");
+    let again = second.answer(CONVERSATION, &id, Answer::Approve, Some(&digest), Some("ada"));
+    assert!(matches!(again, Err(DurableError::Rejected(Rejected::Decided { .. }))), "{again:?}");
+    assert_eq!(world.tries.load(Ordering::Relaxed), 1);
+}
+
+/// T28: whoever calls a run off races with its end: one of them wins, and that is what everybody is told and what is on record.
+#[test]
+fn calling_off_races_with_the_answer() {
+    for _ in 0..50 {
+        let (world, store, clock) = (Arc::default(), MemoryStore::new(), Clock::at(1_000));
+        let (relay, runner) = (relay(Kind::Keyed, &world), runner(model(), &clock));
+        let durable = DurableRunner::new(&runner, &relay, &store);
+        let (submitted, called_off) = thread::scope(|scope| {
+            let submitted = scope.spawn(|| durable.submit(CONVERSATION, Turn::new("Seat 7.").key("m-1")));
+            let called_off = scope.spawn(|| durable.cancel(CONVERSATION, "changed my mind"));
+            (submitted.join().unwrap().unwrap(), called_off.join().unwrap())
+        });
+        if let Ok(called_off) = called_off {
+            assert_eq!(called_off.end(), submitted.end());
+        }
+        assert_eq!(kinds(&store).iter().filter(|kind| *kind == "closed").count(), 1);
+        assert!(world.count() <= 1);
+    }
+}
+
+/// A model that ends the thread that asks it, as a process that dies would.
+struct Dies;
+
+impl Model for Dies {
+    fn complete(&self, _: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        Err(ModelError::Unreachable { detail: "gone".to_owned() })
+    }
+}
+
+/// C154: a run that failed as its receiver's model could not be asked is no run that passed: resumed, the receiver is asked
+/// again, and the tool of the sender is not.
+#[test]
+fn a_failed_receiver_is_asked_again() {
+    let (world, store, clock) = (Arc::default(), MemoryStore::new(), Clock::at(1_000));
+    let relay = relay(Kind::AtMostOnce, &world);
+    let broken = runner(model(), &clock).model_of("till", Dies);
+    let settled =
+        DurableRunner::new(&broken, &relay, &store).submit(CONVERSATION, Turn::new("Seat 7.")).unwrap();
+    assert_eq!(settled.end(), Some("failed"));
+    let runner = runner(model(), &clock);
+    let settled = DurableRunner::new(&runner, &relay, &store).resume(CONVERSATION).unwrap();
+    assert_eq!(settled.answer(), "That is 12.00 for seat 7.");
+    assert_eq!(world.tries.load(Ordering::Relaxed), 1);
+}
+
+/// S1-27, T45: work that was handed over and that nobody does is found, with its package and all hops, after its time; it
+/// is gone on with once, and then there is nothing to find.
+#[test]
+fn an_orphan_is_found_and_taken_up() {
+    let all = whole(Kind::Keyed);
+    let cut = all.iter().position(|record| record.event.kind() == "handoff_committed").unwrap() + 2;
+    let (world, store, clock): (Arc<World>, _, _) =
+        (Arc::default(), journal_of(&all[..cut]), Clock::at(10_000));
+    world.do_once("guest-7/1/1/0", 7);
+    let (relay, runner) = (relay(Kind::Keyed, &world), runner(model(), &clock));
+    let durable = DurableRunner::new(&runner, &relay, &store);
+    assert_eq!(durable.orphans(60_000).unwrap(), []);
+    let orphans = durable.orphans(5_000).unwrap();
+    let [orphan] = &orphans[..] else { panic!("{orphans:?}") };
+    let open: Vec<(&str, &str)> = orphan.open.iter().map(|hop| (hop.from.as_str(), &*hop.to)).collect();
+    assert_eq!((&*orphan.conversation, open, orphan.attempts), (CONVERSATION, vec![("clerk", "till")], 1));
+    let swept = durable.sweep(5_000).unwrap();
+    let [swept] = &swept[..] else { panic!("{swept:?}") };
+    assert_eq!(swept.outcome.as_ref().unwrap().as_ref().unwrap().answer(), "That is 12.00 for seat 7.");
+    assert_eq!(durable.sweep(0).unwrap().len(), 0);
+}
