@@ -9,7 +9,7 @@
 //!
 //! **What this module knows:** in which order things are written down and done. It drives runs by the same loop as
 //! [`Runner::drive`]. **What it does not know:** where records are kept, and what they mean to the run: that is
-//! [`Journal`]'s and [`Replay`](sommelier_handoff::Replay)'s.
+//! [`Journal`]'s and [`Replay`]'s.
 
 mod calls;
 mod error;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use sommelier_handoff::{Answer, Rejected};
+use sommelier_handoff::{Agent, Answer, Guard, Guards, OnRefusal, Rejected, Relay};
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runner::journal::Journal;
 use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled, Turn};
-use sommelier_runtime::{Model, ModelError};
+use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
 use sommelier_store::MemoryStore;
 
 use crate::desk::{CONVERSATION, Clock, Kind, World, journal_of, kinds, model, relay, runner, whole};
@@ -17,11 +17,11 @@ fn asking<'m>(model: impl Model + 'm, clock: &Clock) -> Runner<'m> {
     runner(model, clock).gate(Gate::ask_all())
 }
 
-fn gated(world: &Arc<World>) -> sommelier_handoff::Relay {
+fn gated(world: &Arc<World>) -> Relay {
     let book = crate::desk::book(Kind::AtMostOnce, world).needs_approval();
-    sommelier_handoff::Relay::builder()
-        .agent(sommelier_handoff::Agent::new("clerk", "").tools([book]))
-        .agent(sommelier_handoff::Agent::new("till", ""))
+    Relay::builder()
+        .agent(Agent::new("clerk", "").tools([book]))
+        .agent(Agent::new("till", ""))
         .entry("clerk")
         .route("clerk", "till")
         .build()
@@ -120,4 +120,40 @@ fn an_orphan_is_found_and_taken_up() {
     let [swept] = &swept[..] else { panic!("{swept:?}") };
     assert_eq!(swept.outcome.as_ref().unwrap().as_ref().unwrap().answer(), "That is 12.00 for seat 7.");
     assert_eq!(durable.sweep(0).unwrap().len(), 0);
+}
+
+/// S1-36: at the limit a person is asked, and the question outlives the process: another one finds it with all hops, no agent
+/// is asked again, and who takes over ends the run.
+#[test]
+fn a_person_at_the_limit_has_all_hops_after_a_restart() {
+    let order = |to: &'static str| {
+        move |_: &ModelRequest<'_>| {
+            let package = format!(r#"{{"specialist":"{to}","task":"Go on.","context":{{}}}}"#);
+            script::call("tu_1", "handoff_to_specialist", &package)
+        }
+    };
+    let relay = Relay::builder()
+        .agent(Agent::new("clerk", ""))
+        .agent(Agent::new("till", ""))
+        .entry("clerk")
+        .route("clerk", "till")
+        .route("till", "clerk")
+        .guards(Guards::default().max_handoffs(1).on_refusal(Guard::Cap, OnRefusal::Escalate))
+        .build()
+        .unwrap();
+    let model = ScriptedModel::new().turn("clerk", order("till")).turn("till", order("clerk"));
+    let (store, clock) = (MemoryStore::new(), Clock::at(1_000));
+    let first = runner(model, &clock);
+    DurableRunner::new(&first, &relay, &store).submit(CONVERSATION, Turn::new("Seat 7.")).unwrap();
+    let silent = runner(Dies, &clock);
+    let second = DurableRunner::new(&silent, &relay, &store);
+    let Settled::Waiting(parked) = second.resume(CONVERSATION).unwrap() else { panic!("it waits") };
+    let questions = parked.questions();
+    let [(run, question)] = &questions[..] else { panic!("{questions:?}") };
+    let hops: Vec<(&str, bool)> =
+        run.trail().hops().iter().map(|hop| (&*hop.to, hop.outcome.is_taken())).collect();
+    assert_eq!((question.asks.as_str(), hops), ("escalation", vec![("till", true), ("clerk", false)]));
+    let over = Answer::TakeOver { note: "ada".into() };
+    let settled = second.answer(CONVERSATION, &question.id, over, None, Some("ada")).unwrap();
+    assert_eq!(settled.end(), Some("taken_over"));
 }
