@@ -33,6 +33,7 @@ mod raw;
 mod request;
 mod response;
 pub mod sequence;
+pub mod sight;
 mod stop;
 mod tool;
 pub mod transcript;

@@ -135,8 +135,9 @@ impl Tail {
             Wish::Take { owner, now, term } => self.take(&request.conversation, owner, *now, *term),
             Wish::Renew { epoch, now, term } => {
                 self.fence(*epoch)?;
-                let holder =
-                    self.holder.clone().map(|holder| Holder { until: now.saturating_add(*term), ..holder });
+                // One that is given back is over by every clock, also one that was set back since.
+                let until = if *term == 0 { 0 } else { now.saturating_add(*term) };
+                let holder = self.holder.clone().map(|holder| Holder { until, ..holder });
                 Ok(Ruling {
                     tail: Some(Self { holder, ..self.clone() }),
                     ..Ruling::nothing(Outcome::Renewed)

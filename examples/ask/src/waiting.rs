@@ -3,6 +3,7 @@
 use serde::Serialize;
 use sommelier_handoff::{Asks, Millis, Question, Run};
 use sommelier_runner::Parked;
+use sommelier_runner::protocol::sight::in_sight;
 use sommelier_runner::protocol::{RawJson, ToolName};
 
 /// A question as JSON.
@@ -134,46 +135,6 @@ impl Asked {
     }
 }
 
-/// The same JSON in one line, in which all can be seen: what a terminal would obey, what turns the direction of text,
-/// what shows as nothing and each space but the plain one is an escape of JSON. Else a person approves what they
-/// do not see.
-fn in_sight(json: &str) -> String {
-    let mut shown = String::with_capacity(json.len());
-    let (mut in_string, mut is_escaped) = (false, false);
-    for c in json.chars() {
-        match c {
-            // White space between values means nothing, and may hide what stands beside it.
-            _ if !in_string && c.is_whitespace() => {}
-            _ if is_hidden(c) => {
-                let mut units = [0; 2];
-                c.encode_utf16(&mut units).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
-            }
-            _ => shown.push(c),
-        }
-        in_string ^= c == '"' && !is_escaped;
-        is_escaped = in_string && c == '\\' && !is_escaped;
-    }
-    shown
-}
-
-fn is_hidden(c: char) -> bool {
-    let shows_nothing = matches!(
-        c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}'
-            | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    );
-    shows_nothing || c.is_control() || (c.is_whitespace() && c != ' ')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,16 +182,5 @@ mod tests {
         assert!(
             !how_to_answer(false, true).contains("approve") && !how_to_answer(true, false).contains("doubt")
         );
-    }
-
-    #[test]
-    fn arguments_are_shown_in_one_line_as_json_that_says_the_same() {
-        let odd = "A\u{7f}\u{9b}31md\u{202e}a\u{200b} \u{a0}\u{2028}\u{e0041}\u{fe0f} ü \\\"}, {\\\\";
-        let json = format!("{{\r\n\t\"name\" : \"{odd}\",\n \"hours\":\t2.50 }}");
-        let shown = in_sight(&json);
-        let escaped = r#"A\u007f\u009b31md\u202ea\u200b \u00a0\u2028\udb40\udc41\ufe0f ü \"}, {\\"#;
-        assert_eq!(shown, format!(r#"{{"name":"{escaped}","hours":2.50}}"#));
-        let read = |json: &str| serde_json::from_str::<Value>(json).unwrap();
-        assert_eq!(read(&shown), read(&json));
     }
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use sommelier_handoff::{
     Done, HANDOFF_TO_SPECIALIST, HandoffPackage, Hop, HopOutcome, Link, LinkOutcome, Run,
 };
+use sommelier_protocol::sight::printable;
 use sommelier_protocol::{Message, Role, ToolUse};
 use sommelier_runner::Report;
 use std::io::{self, Write};
@@ -290,16 +291,6 @@ fn line(text: &mut String, who: &str, words: &str, width: usize) {
         text.push_str(wrapped_to(&format!("{who:<14} {}", printable(part)), 15, width).trim_end());
         text.push('\n');
     }
-}
-
-/// The words with what a terminal would obey shown instead: control characters but line ends, and those that
-/// turn the direction of text.
-pub fn printable(words: &str) -> String {
-    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let shown = |c: char| {
-        if (c.is_control() && c != '\n') || turns(c) { c.escape_default().collect() } else { vec![c] }
-    };
-    words.chars().flat_map(shown).collect()
 }
 
 /// Prints a text and a line end. A reader that has gone away wants no more of it.

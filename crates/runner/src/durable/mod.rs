@@ -139,8 +139,13 @@ impl<'a> DurableRunner<'a> {
         let turn = Turn { text: words.as_str().to_owned(), ..turn };
         let entered = self.rooms.enter(conversation);
         let held = self.hold(conversation)?;
-        if let Some(recorded) = self.recorded(conversation, &held, &turn)? {
-            return self.go_on(&entered, held, recorded);
+        match self.recorded(conversation, &held, &turn) {
+            Ok(None) => {}
+            Ok(Some(recorded)) => return self.go_on(&entered, held, recorded),
+            Err(why) => {
+                self.abandon(conversation, held);
+                return Err(why);
+            }
         }
         let (what, at) = (turn.received(), self.runner.now());
         let Held { step, log } = held;
@@ -309,12 +314,15 @@ impl<'a> DurableRunner<'a> {
         let Held { step, log } = held;
         let Some(step) = step else { return Err(DurableError::Unknown(entered.name().to_owned())) };
         match recorded.closed {
+            // What closes the turn is on record before anybody is told.
             Some(closed) => {
+                log.flush().map_err(RunError::Unkept)?;
                 let settled = Settled::Recorded(closed);
                 self.let_go(entered.name(), step, log);
                 Ok(settled)
             }
             None if is_at_rest(&step) => {
+                log.flush().map_err(RunError::Unkept)?;
                 let settled = Settled::of(step.clone());
                 self.let_go(entered.name(), step, log);
                 Ok(settled)
@@ -345,6 +353,8 @@ impl<'a> DurableRunner<'a> {
         if let Some(Kept { step, end }) = kept.take_if(is_ours) {
             return Ok(Held { step: Some(step), log: self.log(conversation, end, None) });
         }
+        // What is damaged or does not follow is found before anything is written to it.
+        let read = if kept.is_none() { Some(self.read(conversation)?) } else { None };
         let renewed = Instant::now();
         let lease = match self.journal.take_lease(conversation, &self.owner, self.runner.now(), self.term) {
             Err(JournalError::Held { owner, until }) => {
@@ -359,7 +369,11 @@ impl<'a> DurableRunner<'a> {
                 log: self.log(conversation, End { seq, epoch, head, renewed, ..end }, None),
             });
         }
-        let replay = replay(self.relay, conversation, &self.journal.load(conversation, 1)?)?;
+        // Somebody may have written until the lease was taken.
+        let replay = match read.filter(|(last, _)| last.saturating_add(1) == lease.head.seq) {
+            Some((_, replay)) => replay,
+            None => self.read(conversation)?.1,
+        };
         let (opened_at, owed) = (replay.opened_at().cloned(), replay.owed().collect::<Vec<_>>());
         let (seq, epoch, head) = (lease.head.seq, lease.epoch, Some(lease.head));
         let (step, chronicle) = replay.into_parts();
@@ -370,6 +384,21 @@ impl<'a> DurableRunner<'a> {
         );
         owed.into_iter().for_each(|told| log.owe(told));
         Ok(Held { step, log })
+    }
+
+    /// The number of the last record, and where the conversation stands by it.
+    fn read(&self, conversation: &str) -> Result<(u64, Replay<'a>), DurableError> {
+        let records = self.journal.load(conversation, 1)?;
+        let last = records.last().map_or(0, |record| record.seq);
+        Ok((last, replay(self.relay, conversation, &records)?))
+    }
+
+    /// Lets go of a conversation in which nothing was done.
+    fn abandon(&self, conversation: &str, held: Held<'_>) {
+        match held.step {
+            Some(step) => self.let_go(conversation, step, held.log),
+            None => self.give_back(conversation, &held.log.into_end()),
+        }
     }
 
     fn log(&self, conversation: &str, end: End, opened_at: Option<AgentName>) -> Log<'a> {

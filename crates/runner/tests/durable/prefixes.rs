@@ -84,6 +84,24 @@ fn every_prefix_comes_to_the_same_end() {
     }
 }
 
+/// T2, T12: wherever the records end, a caller who sends the turn again gets its answer, and what followed from the last
+/// record, as the closing, is on record before.
+#[test]
+fn a_turn_sent_again_closes_what_was_open() {
+    let all = whole(Kind::Keyed);
+    for cut in 0..=all.len() {
+        let left = &all[..cut];
+        let world: Arc<World> = Arc::default();
+        let (relay, store, clock) = (relay(Kind::Keyed, &world), journal_of(left), Clock::at(10_000));
+        let runner = runner(model(), &clock);
+        let durable = DurableRunner::new(&runner, &relay, &store);
+        let settled = durable.submit(CONVERSATION, Turn::new("Seat 7, please.").key("m-1")).unwrap();
+        assert_eq!(settled.answer(), "That is 12.00 for seat 7.", "{cut}");
+        assert_eq!(kinds(&store).last().map(String::as_str), Some("closed"), "{cut}");
+        assert_eq!(durable.look(CONVERSATION).unwrap().owed().count(), 0, "{cut}");
+    }
+}
+
 /// T5: a tool of which nothing can be asked and that may not be repeated is never begun again: a person says what came of
 /// it, and the run goes on with that.
 #[test]

@@ -1,0 +1,60 @@
+//! The commands, each in a file of its own.
+
+mod answer;
+mod ask;
+mod cancel;
+mod chat;
+mod export;
+mod inbox;
+
+mod replay;
+mod resume;
+mod runs;
+mod show;
+mod sweep;
+mod verify;
+
+use sommelier_runner::Settled;
+
+use crate::arguments::{Arguments, Command};
+use crate::desk::{Desk, Use};
+use crate::fault::Fault;
+use crate::rows::SettledRow;
+use crate::teller::{Input, Teller};
+
+/// Does what was asked for, and gives the exit code.
+pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Input<'_>) -> Result<u8, Fault> {
+    let desk = match arguments.command {
+        Command::Ask(_) | Command::Chat { .. } => Desk::open_or_make(&arguments)?,
+        Command::Resume { .. } | Command::Answer(_) | Command::Cancel { .. } | Command::Sweep { .. } => {
+            Desk::open(&arguments, Use::Drive)?
+        }
+        Command::Runs
+        | Command::Show { .. }
+        | Command::Inbox
+        | Command::Verify { .. }
+        | Command::Export { .. }
+        | Command::Replay { .. } => Desk::open(&arguments, Use::Look)?,
+    };
+    match arguments.command {
+        Command::Ask(ask) => ask::run(&desk, teller, ask),
+        Command::Chat { name } => chat::run(&desk, teller, input, &name),
+        Command::Runs => runs::run(&desk, teller),
+        Command::Show { run } => show::run(&desk, teller, &run),
+        Command::Resume { run } => resume::run(&desk, teller, &run),
+        Command::Inbox => inbox::run(&desk, teller),
+        Command::Answer(answer) => answer::run(&desk, teller, answer),
+        Command::Cancel { run, reason } => cancel::run(&desk, teller, &run, &reason),
+        Command::Sweep { idle } => sweep::run(&desk, teller, idle),
+        Command::Verify { heads } => verify::run(&desk, teller, heads.as_deref()),
+        Command::Export { heads } => export::run(&desk, teller, heads),
+        Command::Replay { run, from, to } => replay::run(&desk, teller, &run, from.as_deref(), to.as_deref()),
+    }
+}
+
+/// Tells what a run has come to.
+fn tell(desk: &Desk, teller: &mut Teller<'_>, run: &str, settled: &Settled) -> Result<u8, Fault> {
+    let row = SettledRow::of(desk, run, settled)?;
+    teller.tell(|| row.text(), &row)?;
+    Ok(row.exit_code())
+}

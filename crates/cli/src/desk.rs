@@ -1,0 +1,158 @@
+//! What the commands work with: the journal, the house, and the driver between them.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use reservo_ledger::SqliteBookings;
+use sommelier_handoff::{Millis, Relay, Replay};
+use sommelier_runner::durable::replay;
+use sommelier_runner::journal::Record;
+use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled};
+use sommelier_store::{Journal, SqliteStore};
+
+use crate::arguments::Arguments;
+use crate::fault::{Fault, unknown_run};
+use crate::file::JournalFile;
+use crate::house::{Unhurried, house, mock_house, relay};
+use crate::teller::Teller;
+
+/// How long a lease runs, in milliseconds: so long a run of a process that has died waits for another.
+const TERM: Millis = 3_000;
+
+/// How much longer than a lease runs another process waits for it.
+const SLACK: Duration = Duration::from_millis(250);
+
+/// What a journal is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// To look at what is there. Nothing is written.
+    Look,
+    /// To drive runs.
+    Drive,
+}
+
+/// A journal that is open, with the house whose conversations are in it.
+pub(crate) struct Desk {
+    pub(crate) file: JournalFile,
+    pub(crate) store: SqliteStore,
+    pub(crate) relay: Relay,
+    runner: Runner<'static>,
+    now: Option<Millis>,
+}
+
+impl Desk {
+    /// Opens the journal, and makes it where it is not there.
+    pub(crate) fn open_or_make(arguments: &Arguments) -> Result<Self, Fault> {
+        let file = JournalFile::of(arguments.store.clone())?;
+        file.make_folder()?;
+        Self::with(file, arguments, Use::Drive)
+    }
+
+    /// Opens the journal that is there.
+    pub(crate) fn open(arguments: &Arguments, to: Use) -> Result<Self, Fault> {
+        let file = JournalFile::of(arguments.store.clone())?;
+        file.must_exist()?;
+        Self::with(file, arguments, to)
+    }
+
+    fn with(file: JournalFile, arguments: &Arguments, to: Use) -> Result<Self, Fault> {
+        let store = SqliteStore::open(file.path())?;
+        // A house whose tools are not run needs no ledger, and is the same by definition.
+        let house = match to {
+            Use::Look => mock_house(),
+            Use::Drive => house(Arc::new(SqliteBookings::beside(&store)?))?,
+        };
+        let relay = relay(&house)?;
+        let now = arguments.now.map(crate::time::millis);
+        let model = Unhurried(Duration::from_millis(arguments.slow));
+        let runner = Runner::new(model).gate(Gate::ask_all()).clock(move || now.unwrap_or_else(by_system));
+        Ok(Self { file, store, relay, runner, now })
+    }
+
+    /// Milliseconds since 1970.
+    pub(crate) fn now(&self) -> Millis {
+        self.now.unwrap_or_else(by_system)
+    }
+
+    /// The driver. Its leases are given back when it is dropped.
+    pub(crate) fn driver(&self) -> DurableRunner<'_> {
+        DurableRunner::new(&self.runner, &self.relay, &self.store).term(TERM)
+    }
+
+    /// Has a driver do something with a run. While another process has the run it waits, as long as a lease runs: a process
+    /// that has died keeps it no longer.
+    pub(crate) fn drive(
+        &self,
+        teller: &mut Teller<'_>,
+        run: &str,
+        work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
+    ) -> Result<Settled, Fault> {
+        let (driver, start) = (self.driver(), Instant::now());
+        let longest = Duration::from_millis(TERM) + SLACK;
+        let mut is_told = false;
+        loop {
+            let owner = match work(&driver) {
+                Err(DurableError::Held { owner, .. }) if start.elapsed() < longest => owner,
+                settled => return Ok(settled?),
+            };
+            if !is_told {
+                let seconds = TERM / 1000;
+                teller.note(&format!("`{owner}` drives {run:?}; waiting for it, {seconds} seconds at most"));
+                is_told = true;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The run of this id, or the only one whose id begins like this.
+    pub(crate) fn find(&self, given: &str) -> Result<String, Fault> {
+        let runs = self.store.conversations()?;
+        if runs.iter().any(|run| run == given) {
+            return Ok(given.to_owned());
+        }
+        let alike: Vec<&String> = runs.iter().filter(|run| run.starts_with(given)).collect();
+        match alike.as_slice() {
+            [] => Err(unknown_run(given)),
+            [run] => Ok((*run).clone()),
+            [first, second, ..] => {
+                let why = format!(
+                    "{} runs begin with {given:?}, {first:?} and {second:?} among them; say more of it",
+                    alike.len()
+                );
+                Err(Fault::caller("ambiguous_run", why))
+            }
+        }
+    }
+
+    /// The records of a run, in order and sound.
+    pub(crate) fn records(&self, run: &str) -> Result<Vec<Record>, Fault> {
+        Ok(self.store.load(run, 1)?)
+    }
+
+    /// A run as its records tell it.
+    pub(crate) fn replay(&self, run: &str, records: &[Record]) -> Result<Replay<'_>, Fault> {
+        Ok(replay(&self.relay, run, records)?)
+    }
+
+    /// A name that no run has.
+    pub(crate) fn fresh_name(&self) -> Result<String, Fault> {
+        loop {
+            let name = format!("run-{:012x}", by_chance() >> 16);
+            if self.store.head(&name)?.seq == 0 {
+                return Ok(name);
+            }
+        }
+    }
+}
+
+fn by_system() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}
+
+/// A number by chance: the standard library seeds each of its hashers with one.
+fn by_chance() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,64 @@
+//! The house that the conversations are held with.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use reservo::booking::Booking;
+use reservo::{Entry, OfflineRules, Reservo, demo, specialists};
+use reservo_ledger::SqliteBookings;
+use sommelier_handoff::Relay;
+use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_runtime::{Model, ModelError};
+
+use crate::fault::{Fault, Whose};
+
+/// The house with its clock at [`demo`]'s time, and a ledger in the file of the journal, which begins with the bookings of
+/// that house.
+///
+/// The clock stands still on purpose: what an agent is told of the time is part of its definition, and a conversation goes
+/// on only with the definition that it began with.
+pub(crate) fn house(ledger: Arc<SqliteBookings>) -> Result<Arc<Reservo>, Fault> {
+    ledger.begin_with(seeds()?)?;
+    Ok(Arc::new(Reservo { bookings: ledger, ..demo() }))
+}
+
+/// The same house with a ledger in memory, gone with it.
+pub(crate) fn mock_house() -> Arc<Reservo> {
+    Arc::new(demo())
+}
+
+/// The bookings that the house begins with: nobody has made them in a conversation.
+pub(crate) fn seeds() -> Result<Vec<Booking>, Fault> {
+    Ok(demo().bookings.all()?)
+}
+
+/// The three desks over a house. Every conversation has this one relay; at which desk it begins its first words say.
+pub(crate) fn relay(house: &Arc<Reservo>) -> Result<Relay, Fault> {
+    specialists::relay(house, Entry::Booking)
+        .build()
+        .map_err(|errors| Fault::new("definition", Whose::Program, errors))
+}
+
+/// The model of the house, which takes its time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unhurried(pub(crate) Duration);
+
+impl Model for Unhurried {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        thread::sleep(self.0);
+        OfflineRules.complete(request)
+    }
+
+    fn provider(&self) -> &str {
+        OfflineRules.provider()
+    }
+
+    fn name(&self) -> Option<&str> {
+        OfflineRules.name()
+    }
+
+    fn label(&self) -> Option<&str> {
+        OfflineRules.label()
+    }
+}

@@ -1,0 +1,13 @@
+//! The command `sommelier`. What it does is in the library, so that tests can call it.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use sommelier::{Io, run};
+
+fn main() -> ExitCode {
+    let is_interactive = io::stdin().is_terminal();
+    let (mut input, mut out, mut err) = (io::stdin().lock(), io::stdout().lock(), io::stderr().lock());
+    let io = Io { input: &mut input, is_interactive, out: &mut out, err: &mut err };
+    ExitCode::from(run(std::env::args_os(), io))
+}

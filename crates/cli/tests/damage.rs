@@ -1,0 +1,259 @@
+//! What `verify` finds, and that nothing goes on from what is damaged.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says so by panicking")]
+
+mod harness;
+
+use std::fs;
+
+use harness::{BOOKING, Place, RUNNING_CASE, Said};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+/// A journal in which `a` was answered after a handoff, and a room was booked in `b`.
+fn sound() -> Place {
+    let place = Place::new();
+    place.then(&["ask", "--conversation", "a", RUNNING_CASE]).fine();
+    assert_eq!(place.then(&["ask", "--conversation", "b", BOOKING]).code, 3);
+    place.then(&["answer", "b/1/1/0", "approve"]).fine();
+    assert_eq!(place.then(&["verify"]).fine(), "2 conversations, 37 records, 6 bookings: sound\n");
+    place
+}
+
+/// Somebody writes to the file past the command.
+fn edit(place: &Place, sql: &str) {
+    let connection = Connection::open(place.journal()).unwrap();
+    connection.pragma_update(None, "foreign_keys", false).unwrap();
+    let edited = connection.execute(sql, ()).unwrap();
+    assert!(edited > 0, "{sql} has changed nothing");
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(())).unwrap();
+}
+
+fn verified(place: &Place, arguments: &[&str]) -> (u8, Value) {
+    let said = place.then(&[&["--json", "verify"], arguments].concat());
+    assert_eq!(said.err, "");
+    (said.code, said.json())
+}
+
+/// A run and the number of a record in it, where there is one.
+type Made<'a> = Option<(&'a str, u64)>;
+
+/// What is found in the records, and what in the ledger.
+#[track_caller]
+fn found(place: &Place, records: &[(&str, u64, &str)], ledger: &[(&str, Made<'_>, &str)]) {
+    let (code, report) = verified(place, &[]);
+    let records: Vec<Value> = records
+        .iter()
+        .map(|(conversation, seq, what)| json!({ "conversation": conversation, "seq": seq, "what": what }))
+        .collect();
+    let ledger: Vec<Value> = ledger
+        .iter()
+        .map(|(booking, at, what)| {
+            let (conversation, seq) = (at.map(|at| at.0), at.map(|at| at.1));
+            json!({ "booking": booking, "conversation": conversation, "seq": seq, "what": what })
+        })
+        .collect();
+    assert_eq!(json!([report["findings"], report["ledger"]["findings"]]), json!([records, ledger]));
+    assert_eq!((code, &report["sound"]), (1, &json!(false)));
+}
+
+/// Nothing of the run is gone on with, and the others are as they were.
+fn is_read_only(place: &Place, run: &str) {
+    let before = rows(place, run);
+    for arguments in
+        [&["resume", run][..], &["cancel", run], &["ask", "--conversation", run, "Quote Focus pro 3h"]]
+    {
+        let said = place.then(&[&["--json"], arguments].concat());
+        assert_eq!((said.code, &said.json()["error"]["code"]), (1, &json!("damaged")), "{arguments:?}");
+    }
+    let runs = place.then(&["--json", "runs"]);
+    assert_eq!(runs.code, 1);
+    let status = |id: &str| {
+        let runs = runs.json();
+        let run = runs["runs"].as_array().unwrap().iter().find(|run| run["id"] == id).cloned();
+        run.unwrap()["status"].clone()
+    };
+    let other = if run == "a" { "b" } else { "a" };
+    assert_eq!((status(run), status(other)), (json!("damaged"), json!("answered")));
+    assert_eq!(place.then(&["resume", other]).code, 0);
+    let shown = place.then(&["show", run]);
+    assert!(shown.code == 1 && shown.out.contains("damaged: conversation"), "{shown:?}");
+    assert_eq!(rows(place, run), before);
+}
+
+/// How many records a run has, and in which epoch.
+fn rows(place: &Place, run: &str) -> (i64, i64) {
+    let connection = Connection::open(place.journal()).unwrap();
+    let count = "SELECT count(*), max(events.epoch) FROM events JOIN conversations ON conversation = id WHERE name = ?";
+    connection.query_row(count, [run], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+}
+
+/// T18.
+#[test]
+fn an_edited_row_is_found_and_its_run_is_not_gone_on_with() {
+    let place = sound();
+    edit(&place, "UPDATE events SET body = replace(body, '6000', '1000') WHERE kind = 'handoff_committed'");
+    found(&place, &[("a", 12, "its content and its hash do not agree")], &[]);
+    let text = place.then(&["verify"]);
+    let told = "2 conversations, 26 records, 6 bookings: 1 findings\nconversation \"a\", record 12: its content and its hash do not agree\n";
+    assert_eq!((text.code, &*text.out), (1, told));
+    is_read_only(&place, "a");
+}
+
+/// T17: one bit of what a tool gave, on disk.
+#[test]
+fn a_flipped_bit_is_found() {
+    let place = sound();
+    // No copy of a page is left that nobody reads.
+    Connection::open(place.journal()).unwrap().execute_batch("VACUUM").unwrap();
+    edit(&place, "UPDATE conversations SET until = until + 1");
+    let mut file = fs::read(place.journal()).unwrap();
+    let text = br#"\"rate_cents_per_hour\":2000"#;
+    let all = file.windows(text.len()).enumerate().filter(|(_, window)| window == text).map(|(at, _)| at);
+    let at = all.last().unwrap() + text.len() - 4;
+    file[at] ^= 1;
+    fs::write(place.journal(), file).unwrap();
+    found(&place, &[("a", 8, "its content and its hash do not agree")], &[]);
+    is_read_only(&place, "a");
+}
+
+#[test]
+fn a_missing_record_is_found() {
+    let place = sound();
+    edit(&place, "DELETE FROM events WHERE kind = 'turn_received' AND conversation = 1");
+    found(&place, &[("a", 3, "it is missing")], &[]);
+    is_read_only(&place, "a");
+}
+
+/// The chain says nothing of what stood behind its end; a head that was kept elsewhere does.
+#[test]
+fn a_cut_tail_is_found_by_heads_that_were_exported() {
+    let place = sound();
+    let heads = place.path("heads.json");
+    fs::write(&heads, place.then(&["export", "--heads"]).fine()).unwrap();
+    let heads = heads.to_str().unwrap();
+    assert_eq!(verified(&place, &["--heads", heads]).0, 0);
+
+    let last = "(SELECT hash FROM events WHERE conversation = 1 AND seq = 19)";
+    edit(&place, "DELETE FROM events WHERE conversation = 1 AND seq > 19");
+    edit(&place, &format!("UPDATE conversations SET seq = 19, hash = {last} WHERE id = 1"));
+    assert_eq!(verified(&place, &[]).0, 0);
+    let (code, report) = verified(&place, &["--heads", heads]);
+    let what = "the journal ends before it, and it once went to record 22";
+    assert_eq!((code, &report["findings"]), (1, &json!([{ "conversation": "a", "seq": 20, "what": what }])));
+}
+
+#[test]
+fn a_tail_that_was_cut_without_the_note_of_it_is_found_by_that() {
+    let place = sound();
+    edit(&place, "DELETE FROM events WHERE conversation = 1 AND seq > 19");
+    found(&place, &[("a", 20, "it is missing")], &[]);
+}
+
+#[test]
+fn a_note_of_where_a_run_ends_that_is_another_is_found() {
+    let place = sound();
+    edit(&place, "UPDATE conversations SET seq = 12 WHERE id = 1");
+    let (code, report) = verified(&place, &[]);
+    assert_eq!((code, &report["findings"][0]["conversation"]), (1, &json!("a")), "{report}");
+}
+
+/// The ledger is a cache of what the records tell, so each of its bookings has a record and each record its booking.
+#[test]
+fn a_ledger_that_says_something_else_than_the_records_is_found() {
+    let at = Some(("b", 12));
+    let others = "room, plan, time or customer are others than were asked for";
+    let cases: [(&str, &str, Made<'_>, &str); 8] = [
+        ("UPDATE reservo_bookings SET customer = 'Eve' WHERE id = 6", "RSV-0006", at, others),
+        ("UPDATE reservo_bookings SET start_hour = 15 WHERE id = 6", "RSV-0006", at, others),
+        (
+            "UPDATE reservo_bookings SET total_cents = 1 WHERE id = 6",
+            "RSV-0006",
+            at,
+            "it costs 1 cents by the ledger, and 8000 by the record",
+        ),
+        (
+            "UPDATE reservo_bookings SET refund_cents = 8000 WHERE id = 6",
+            "RSV-0006",
+            None,
+            "it is cancelled, and no record tells of that",
+        ),
+        (
+            "UPDATE reservo_keys SET key = 'b/9/9/9'",
+            "RSV-0006",
+            at,
+            "the ledger does not have the key \"b/1/1/0\" for it",
+        ),
+        (
+            "INSERT INTO reservo_bookings SELECT 7, room, plan, '2026-12-09', start_hour, hours, customer, total_cents, \
+             refund_cents FROM reservo_bookings WHERE id = 6",
+            "RSV-0007",
+            None,
+            "no record tells of it",
+        ),
+        (
+            "DELETE FROM reservo_bookings WHERE id = 6",
+            "RSV-0006",
+            at,
+            "it is on record, and the ledger does not have it",
+        ),
+        (
+            "DELETE FROM reservo_bookings WHERE id = 1",
+            "RSV-0001",
+            None,
+            "the house begins with it, and the ledger does not have it",
+        ),
+    ];
+    for (sql, booking, at, what) in cases {
+        let place = sound();
+        edit(&place, sql);
+        let (code, report) = verified(&place, &[]);
+        let (conversation, seq) = (at.map(|at| at.0), at.map(|at| at.1));
+        let expected = json!({ "booking": booking, "conversation": conversation, "seq": seq, "what": what });
+        assert_eq!((code, &report["findings"]), (1, &json!([])), "{sql}");
+        assert_eq!(report["ledger"]["findings"][0], expected, "{sql}");
+    }
+}
+
+/// A booking whose record was cut off, heads or none.
+#[test]
+fn a_booking_without_its_record_is_found_and_where_that_would_stand() {
+    let place = sound();
+    let last = "(SELECT hash FROM events WHERE conversation = 2 AND seq = 8)";
+    edit(&place, "DELETE FROM events WHERE conversation = 2 AND seq > 8");
+    edit(&place, &format!("UPDATE conversations SET seq = 8, epoch = 1, hash = {last} WHERE id = 2"));
+    let what = "it was booked under the key \"b/1/1/0\", and no record tells of it";
+    found(&place, &[], &[("RSV-0006", Some(("b", 9)), what)]);
+    let text = place.then(&["verify"]).out;
+    assert!(text.ends_with(&format!("\nconversation \"b\", record 9: booking RSV-0006: {what}\n")), "{text}");
+}
+
+/// T20.
+#[test]
+fn a_run_of_a_newer_release_is_not_gone_on_with_and_is_no_damage() {
+    let place = sound();
+    // What a newer release would write: a kind that is not known here, in a chain that is whole.
+    let store = sommelier_store::SqliteStore::open(place.journal()).unwrap();
+    let event = sommelier_store::Event::new("sang_a_song", 1, 7, "{}").unwrap();
+    use sommelier_store::Journal;
+    store.append("c", 0, sommelier_store::Epoch::NONE, &[event]).unwrap();
+    drop(store);
+    let (code, report) = verified(&place, &[]);
+    let what = "the kind \"sang_a_song\" is not known to this release";
+    assert_eq!((code, &report["findings"]), (0, &json!([])));
+    assert_eq!(report["unplayed"], json!([{ "conversation": "c", "seq": 1, "what": what }]));
+    let Said { out, code, .. } = place.then(&["--json", "resume", "c"]);
+    let out: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (code, &out["error"]["code"], &out["error"]["whose"]),
+        (1, &json!("other_definition"), &json!("program"))
+    );
+}
+
+#[test]
+fn what_can_be_read_of_a_damaged_run_is_exported_and_the_exit_code_says_so() {
+    let place = sound();
+    edit(&place, "UPDATE events SET body = '{}' WHERE kind = 'closed' AND conversation = 1");
+    let said = place.then(&["export"]);
+    assert_eq!((said.code, said.out.lines().count()), (1, 37));
+    assert!(said.err.contains("damaged: conversation \"a\", record 22"), "{}", said.err);
+}

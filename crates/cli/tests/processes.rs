@@ -1,0 +1,218 @@
+//! Several processes on one journal, and processes that die.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says so by panicking")]
+
+mod harness;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{BOOKING, Place, RUNNING_CASE, said};
+use serde_json::{Value, json};
+
+/// What is on record of a run, by kind.
+fn kinds(place: &Place, run: &str) -> Vec<String> {
+    let shown = place.says(&["--json", "show", run]);
+    if shown.code == 2 {
+        return Vec::new();
+    }
+    let kind = |record: &Value| record["kind"].as_str().unwrap().to_owned();
+    shown.json()["timeline"].as_array().unwrap().iter().map(kind).collect()
+}
+
+fn count(kinds: &[String], kind: &str) -> usize {
+    kinds.iter().filter(|found| *found == kind).count()
+}
+
+/// Waits until so many records of a kind are there.
+fn wait_for(place: &Place, run: &str, kind: &str, times: usize) {
+    let start = Instant::now();
+    while !place.journal().exists() || count(&kinds(place, run), kind) < times {
+        assert!(start.elapsed() < Duration::from_secs(20), "{kind} is not there: {:?}", kinds(place, run));
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Ends the process as a crash does: nothing more runs in it.
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The bookings that the ledger has beside those that it began with.
+fn booked(place: &Place) -> i64 {
+    let connection = rusqlite::Connection::open(place.journal()).unwrap();
+    connection.query_row("SELECT count(*) FROM reservo_bookings WHERE id > 5", (), |row| row.get(0)).unwrap()
+}
+
+/// C89: all that the second process is told is the question's id.
+#[test]
+fn a_run_that_waits_in_one_process_is_approved_in_another_and_goes_on_there() {
+    let place = Place::new();
+    let waits = place.apart(&["--json", "ask", BOOKING]);
+    assert_eq!(waits.code, 3, "{waits:?}");
+    let (question, run) = (&waits.json()["waiting"][0]["id"], &waits.json()["run"]);
+    let done = place.apart(&["--json", "answer", question.as_str().unwrap(), "approve", "--by", "kim"]);
+    assert_eq!((done.code, &done.json()["run"], &done.json()["end"]), (0, run, &json!("answered")));
+    assert_eq!(booked(&place), 1);
+    assert_eq!(place.says(&["verify"]).code, 0);
+}
+
+/// T22.
+#[test]
+fn of_two_processes_one_has_the_run_and_the_other_is_told_who() {
+    let place = Place::new();
+    let first = place.begin(&["--slow", "4500", "ask", "--conversation", "a", "Quote Focus pro 3h"]);
+    wait_for(&place, "a", "model_requested", 1);
+    let (start, second) = (Instant::now(), place.apart(&["--json", "resume", "a"]));
+    assert_eq!((second.code, &second.json()["error"]["code"]), (1, &json!("held")), "{second:?}");
+    assert_eq!(second.json()["error"]["whose"], "other_process");
+    assert!(start.elapsed() > Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!(second.err.contains("waiting for it, 3 seconds at most"), "{second:?}");
+    let first = said(first.wait_with_output().unwrap());
+    assert_eq!((first.code, &*first.err), (0, ""));
+    // It has been given back, so nobody waits for it now.
+    let (start, third) =
+        (Instant::now(), place.apart(&["ask", "--conversation", "a", "Quote Studio pro 2h"]));
+    assert_eq!((third.code, &*third.err), (0, ""), "{third:?}");
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_process_waits_for_a_run_that_another_has_for_a_moment() {
+    let place = Place::new();
+    let first = place.begin(&["--slow", "500", "ask", "--conversation", "a", "Quote Focus pro 3h"]);
+    wait_for(&place, "a", "model_requested", 1);
+    let second = place.apart(&["--json", "ask", "--conversation", "a", "Quote Studio basic 2h"]);
+    assert_eq!(second.json()["answer"], "Studio basic for 2 hours costs 8000 cents.");
+    assert!(second.err.contains(r#"drives "a"; waiting for it"#), "{second:?}");
+    assert!(first.wait_with_output().unwrap().status.success());
+}
+
+/// T4, T9, T10: wherever it is killed, the chat goes on at the agent that has the turn, and no reply on record is asked for
+/// again.
+#[test]
+fn a_chat_that_is_killed_while_it_runs_goes_on_when_it_is_called_again() {
+    let moments =
+        [("turn_received", 1), ("model_responded", 1), ("handoff_committed", 1), ("model_responded", 3)];
+    thread::scope(|scope| {
+        for (kind, times) in moments {
+            scope.spawn(move || killed_while_it_runs(kind, times));
+        }
+    });
+}
+
+fn killed_while_it_runs(kind: &str, times: usize) {
+    let place = Place::new();
+    let mut chat = place.begin(&["--slow", "600", "chat"]);
+    writeln!(chat.stdin.as_mut().unwrap(), "{RUNNING_CASE}").unwrap();
+    wait_for(&place, "chat", kind, times);
+    kill(chat);
+    let before = kinds(&place, "chat");
+    assert_eq!(count(&before, "closed"), 0, "it was too fast: {before:?}");
+
+    let again = place.apart(&["--json", "chat"]);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert!(again.err.starts_with(r#"sommelier: "chat" was interrupted, and goes on"#), "{again:?}");
+    let talk = again.json();
+    let row = &talk["before"];
+    assert_eq!((&row["last_agent"], &row["hops"][0]["package_bytes"]), (&json!("policy_agent"), &json!(105)));
+    assert!(row["answer"].as_str().unwrap().contains("6500 cents"), "{row}");
+    let after = kinds(&place, "chat");
+    let counted = ["turn_received", "model_responded", "tool_completed", "handoff_committed", "closed"];
+    assert_eq!(counted.map(|kind| count(&after, kind)), [1, 4, 2, 1, 1], "{after:?}");
+    assert_eq!(after[..before.len()], before);
+    assert_eq!(place.says(&["verify"]).code, 0);
+}
+
+#[test]
+fn a_chat_that_is_killed_while_it_waits_asks_the_same_again_and_books_once() {
+    let place = Place::new();
+    let mut chat = place.begin(&["chat"]);
+    writeln!(chat.stdin.as_mut().unwrap(), "{BOOKING}").unwrap();
+    let mut lines = BufReader::new(chat.stdout.take().unwrap()).lines();
+    let asked: Vec<String> =
+        lines.by_ref().map(Result::unwrap).take_while(|line| !line.starts_with("run ")).collect();
+    kill(chat);
+
+    let again = place.apart(&["chat"]);
+    assert_eq!(again.code, 3, "{again:?}");
+    assert_eq!(again.out.lines().take(asked.len()).collect::<Vec<_>>(), asked);
+    assert_eq!(count(&kinds(&place, "chat"), "escalated"), 1);
+    place.apart(&["answer", "chat/1/1/0", "approve"]).fine();
+    let told = place.apart(&["chat"]).fine();
+    assert!(told.starts_with("Booked: Studio basic on 2026-12-01 at 14:00"), "{told}");
+    assert_eq!(booked(&place), 1);
+}
+
+/// T8: the booking and its record are both there or both absent, so however often it is gone on with there is one.
+#[test]
+fn an_answer_that_is_killed_at_any_moment_books_once() {
+    thread::scope(|scope| {
+        for moment in 0..8 {
+            scope.spawn(move || killed_while_it_books(Duration::from_millis(moment * 12)));
+        }
+    });
+}
+
+fn killed_while_it_books(moment: Duration) {
+    let place = Place::new();
+    assert_eq!(place.says(&["ask", "--conversation", "b", BOOKING]).code, 3);
+    let answer = place.begin(&["--slow", "20", "answer", "b/1/1/0", "approve"]);
+    thread::sleep(moment);
+    kill(answer);
+    let on_record = count(&kinds(&place, "b"), "tool_completed");
+    assert_eq!(usize::try_from(booked(&place)).unwrap(), on_record);
+
+    let inbox = place.says(&["--json", "inbox"]).json();
+    let open = inbox["questions"].as_array().unwrap().len();
+    let done = match open {
+        // It was killed before the answer was on record.
+        1 => place.apart(&["answer", "b/1/1/0", "approve"]),
+        _ => place.apart(&["resume", "b"]),
+    };
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.out.starts_with("Booked: Studio basic on 2026-12-01 at 14:00"), "{done:?}");
+    let after = kinds(&place, "b");
+    assert_eq!((count(&after, "human_answered"), count(&after, "tool_completed"), booked(&place)), (1, 1, 1));
+    let verified = place.says(&["verify"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+}
+
+/// T45.
+#[test]
+fn what_a_dead_process_left_is_taken_up_by_a_sweep() {
+    let place = Place::new();
+    let ask = place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE]);
+    wait_for(&place, "a", "handoff_committed", 1);
+    kill(ask);
+    assert_eq!(place.says(&["--json", "sweep"]).json(), json!({ "swept": [] }), "its lease still runs");
+    assert_eq!(place.says(&["--json", "runs"]).json()["runs"][0]["status"], "running");
+    thread::sleep(Duration::from_millis(3_100));
+    assert_eq!(place.says(&["--json", "runs"]).json()["runs"][0]["status"], "interrupted");
+    let swept = place.says(&["--json", "sweep"]).json();
+    let row = &swept["swept"][0];
+    assert_eq!((&row["run"], &row["hop"], &row["fault"]), (&json!("a"), &json!("a/1/2/0"), &Value::Null));
+    assert_eq!(row["outcome"]["last_agent"], "policy_agent");
+    assert_eq!(place.says(&["--json", "sweep"]).json(), json!({ "swept": [] }));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_an_export_quietly() {
+    let place = Place::new();
+    for _ in 0..8 {
+        place.says(&["ask", RUNNING_CASE]).fine();
+    }
+    let all = place.apart(&["export"]).fine();
+    assert!(all.len() > 1 << 16, "a pipe holds all of it");
+    let mut export = place.begin(&["export"]);
+    let mut out = BufReader::new(export.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    drop(out);
+    let mut err = String::new();
+    export.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!((export.wait().unwrap().code(), &*err), (Some(0), ""));
+    assert_eq!(first.trim_end(), all.lines().next().unwrap());
+}
