@@ -184,7 +184,7 @@ impl<'m> Runner<'m> {
     }
 
     /// Gives a run that waits so much more than it was given. Its time begins anew, so an answer that would have come
-    /// [too late](Rejected::TooLate) counts: see [`Step::with_more`].
+    /// [too late](sommelier_handoff::Rejected::TooLate) counts: see [`Step::with_more`].
     pub fn with_more(&self, relay: &Relay, parked: Parked, more: Budget) -> Parked {
         let secrets = parked.secrets();
         Parked::with(parked.into_step().with_more(relay, more, (self.clock)()), secrets)
