@@ -108,8 +108,8 @@ fn a_flipped_bit_is_found() {
     edit(&place, "UPDATE conversations SET until = until + 1");
     let mut file = fs::read(place.journal()).unwrap();
     let text = br#"\"rate_cents_per_hour\":2000"#;
-    let all = file.windows(text.len()).enumerate().filter(|(_, window)| window == text).map(|(at, _)| at);
-    let at = all.last().unwrap() + text.len() - 4;
+    let mut all = file.windows(text.len()).enumerate().filter(|(_, window)| window == text).map(|(at, _)| at);
+    let at = all.next_back().unwrap() + text.len() - 4;
     file[at] ^= 1;
     fs::write(place.journal(), file).unwrap();
     found(&place, &[("a", 8, "its content and its hash do not agree")], &[]);
