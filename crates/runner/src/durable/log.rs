@@ -238,7 +238,7 @@ impl<'j> Log<'j> {
     pub(crate) fn completed(&self, input: &Input, others_work: bool) -> Result<(), JournalError> {
         let mut inside = self.lock();
         inside.note(input);
-        if others_work { self.write(inside) } else { Ok(()) }
+        if others_work || inside.stopped.is_some() { self.write(inside) } else { Ok(()) }
     }
 
     /// Runs a tool and writes down what it said in one transaction: what it has written and the record are both there, or
@@ -291,8 +291,12 @@ impl<'j> Log<'j> {
         &self,
         mut inside: MutexGuard<'a, Inside>,
     ) -> Result<MutexGuard<'a, Inside>, JournalError> {
-        if let Some(why) = &inside.stopped {
-            return Err(why.clone());
+        if let Some(why) = inside.stopped.clone() {
+            // A lease that is renewed beside the work is where a worker may learn first that it has lost it.
+            if let JournalError::Fenced(_) = why {
+                self.keep_late(&mut inside);
+            }
+            return Err(why);
         }
         if inside.pending.is_empty() {
             return Ok(inside);
@@ -307,7 +311,7 @@ impl<'j> Log<'j> {
             }
             Err(why) => {
                 if let JournalError::Fenced(_) = why {
-                    self.keep_late(&inside);
+                    self.keep_late(&mut inside);
                 }
                 Err(inside.stop(why))
             }
@@ -316,10 +320,11 @@ impl<'j> Log<'j> {
 
     /// The results of a worker that has lost its lease change nothing any more. They are kept beside the records, for
     /// people who look; where that cannot be done they look at the remote.
-    fn keep_late(&self, inside: &Inside) {
-        let is_result = |event: &&Event| matches!(event.kind(), "tool_completed" | "tool_failed");
-        for event in inside.pending.iter().filter(is_result) {
-            let _ = self.journal.note_late(&self.conversation, inside.epoch, event);
+    fn keep_late(&self, inside: &mut Inside) {
+        for event in inside.pending.drain(..) {
+            if matches!(event.kind(), "tool_completed" | "tool_failed") {
+                let _ = self.journal.note_late(&self.conversation, inside.epoch, &event);
+            }
         }
     }
 
