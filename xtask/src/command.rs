@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::nearest::nearest;
-use crate::{ask, ci, example, help, lesson, soak, tidy};
+use crate::{ask, ci, crash, example, help, lesson, soak, tidy};
 
 /// A command of `cargo xtask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +15,14 @@ pub(crate) enum Command {
     Ask,
     Ci,
     Soak,
+    Crash,
     Tidy,
     Help,
 }
 
 impl Command {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Lesson, Self::Example, Self::Ask, Self::Ci, Self::Soak, Self::Tidy, Self::Help];
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Lesson, Self::Example, Self::Ask, Self::Ci, Self::Soak, Self::Crash, Self::Tidy, Self::Help];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -30,6 +31,7 @@ impl Command {
             Self::Ask => "ask",
             Self::Ci => "ci",
             Self::Soak => "soak",
+            Self::Crash => "crash",
             Self::Tidy => "tidy",
             Self::Help => "help",
         }
@@ -55,6 +57,10 @@ impl Command {
                 "soak [RUNS] [SEED]",
                 "the property test of the handoff, 100000 runs of it unless you say how many; minutes",
             ),
+            Self::Crash => (
+                "crash [KILLS] [SEED]",
+                "runs whose processes are killed at random moments, 2000 times unless you say how often; minutes",
+            ),
             Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),
             Self::Help => ("help", "this list"),
         }
@@ -79,6 +85,7 @@ impl Command {
             Self::Ask => ask::run(args),
             Self::Ci => self.alone(&args).and_then(|()| ci::run()),
             Self::Soak => soak::run(args),
+            Self::Crash => crash::run(args),
             Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),
             Self::Help => help::run(),
         }

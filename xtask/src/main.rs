@@ -3,9 +3,11 @@
 //! One module is one command. xtask knows where things are and how to start them, and nothing of agents:
 //! what a lesson shows is the business of its example, so xtask builds in seconds.
 
+mod amount;
 mod ask;
 mod ci;
 mod command;
+mod crash;
 mod example;
 mod fault;
 mod help;

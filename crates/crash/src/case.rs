@@ -66,6 +66,9 @@ pub struct Case<'a> {
     pub shown: Vec<String>,
     /// How many of its processes were killed.
     pub kills: usize,
+    /// For each of them that had written something and had no answer or question told yet, so was amid its run: the kind of
+    /// the newest record.
+    pub amid: Vec<String>,
 }
 
 /// Every process begins so much later than the one before, in milliseconds: whatever lease that one had is over.
@@ -86,6 +89,7 @@ impl<'a> Case<'a> {
             answers: Vec::new(),
             shown: Vec::new(),
             kills: 0,
+            amid: Vec::new(),
         }
     }
 
@@ -137,6 +141,11 @@ impl<'a> Case<'a> {
         self.shown.extend(told.questions.iter().map(|(id, _)| id.clone()));
         self.answers.extend(told.answer.clone());
         self.kills += usize::from(ended == Ended::Killed);
+        if ended == Ended::Killed && told.head.is_some() && told.answer.is_none() && told.questions.is_empty()
+        {
+            let newest = self.scene.store().newest().unwrap();
+            self.amid.extend(newest.last().map(|record| record.event.kind().to_owned()));
+        }
         self.next = match (ended, told.answer, told.questions.into_iter().next()) {
             (Ended::Killed, ..) if self.is_accepted => Next::TakeUp,
             (Ended::Killed, ..) => Next::Submit,

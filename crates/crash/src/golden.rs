@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use sommelier_handoff::{Relay, Step};
-use sommelier_runner::journal::{Epoch, Event, Hash, Record};
+use sommelier_runner::journal::{Epoch, Event, Hash, Journal, Record};
+use sommelier_runner::{DurableRunner, Settled, Turn};
 
 use crate::audit::played;
-use crate::scenario::CONVERSATION;
+use crate::ledger;
+use crate::scenario::{CONVERSATION, KEY, Scenario, answer_to};
+use crate::scene::{Desk, Scene};
 
 /// The folder with a folder for each version.
 pub fn golden_folder() -> PathBuf {
@@ -40,7 +44,7 @@ pub struct End {
     pub hops: Vec<String>,
     /// The questions that wait.
     pub questions: Vec<String>,
-    /// The keys of the effects.
+    /// The keys of the effects, in order of the texts, as tools that run at the same time end in any.
     pub effects: Vec<String>,
     /// Model calls, over the whole tree.
     pub model_calls: u32,
@@ -65,7 +69,38 @@ struct Last {
     end: End,
 }
 
+/// A clock that goes on by a millisecond at each look, so that records are the same whenever they are made.
+fn ticking() -> impl Fn() -> u64 + Send + Sync + 'static {
+    let time = AtomicU64::new(1_800_000_000_000);
+    move || time.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Golden {
+    /// Runs a scenario to its end, with a person who says yes to all that is asked, and keeps it.
+    pub fn of(scenario: Scenario, folder: &Path) -> Self {
+        let scene = Scene::new(folder);
+        let desk = Desk { panics: Some("send".to_owned()), ..Desk::default() };
+        let (store, relay) = (scene.store(), desk.relay(scene.path()));
+        ledger::prepare(&store.connection().unwrap());
+        let runner = desk.runner(scene.path(), scenario, ticking());
+        let durable = DurableRunner::new(&runner, &relay, &store).owner("golden");
+        let turn = Turn::new(scenario.words()).key(KEY);
+        let mut settled = durable.submit(CONVERSATION, turn).unwrap();
+        while let Settled::Waiting(parked) = &settled {
+            settled = match scenario {
+                Scenario::Cancel => durable.cancel(CONVERSATION, "the guest has left").unwrap(),
+                _ => {
+                    let question = parked.questions()[0].1.clone();
+                    let yes = answer_to(&question.id);
+                    durable.answer(CONVERSATION, &question.id, yes, None, Some("ada")).unwrap()
+                }
+            };
+        }
+        let records = store.load(CONVERSATION, 1).unwrap();
+        let end = Self::play(&relay, &records).unwrap();
+        Self { records, end }
+    }
+
     /// Plays records of the conversation.
     ///
     /// # Errors
@@ -77,6 +112,8 @@ impl Golden {
             Step::Done(done) => Some(done),
             _ => None,
         };
+        let mut effects: Vec<String> = chronicle.effects().iter().map(|of| of.key.to_string()).collect();
+        effects.sort();
         Ok(End {
             end: done.map_or("waiting", |done| done.end().as_str()).to_owned(),
             answer: done.and_then(|done| done.answer()),
@@ -84,7 +121,7 @@ impl Golden {
             active: step.run().active().to_string(),
             hops: step.run().trail().taken().map(|hop| hop.id.to_string()).collect(),
             questions: step.questions().into_iter().map(|(_, question)| question.id.to_string()).collect(),
-            effects: chronicle.effects().iter().map(|of| of.key.to_string()).collect(),
+            effects,
             model_calls: step.run().cost().model_calls,
         })
     }

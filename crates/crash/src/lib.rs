@@ -38,10 +38,10 @@ pub use ledger::Row;
 pub use point::{Moment, Point};
 pub use process::{Ended, Running, Told, Victim};
 pub use remote::{Remote, Traffic};
-pub use scenario::{CONVERSATION, KEY, Scenario};
-pub use scene::{Desk, Scene};
+pub use scenario::{CONVERSATION, KEY, Scenario, answer_to};
+pub use scene::{Desk, Scene, each};
 pub use seed::Seed;
-pub use watched::Watched;
+pub use watched::{Heard, Watched};
 
 /// Makes the table of the ledger, where it is not there.
 pub fn prepare_ledger(store: &sommelier_store::SqliteStore) {

@@ -1,5 +1,6 @@
 //! What happens in the runs that are killed, and in those that are kept to be replayed.
 
+use sommelier_handoff::Answer;
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runtime::script;
 
@@ -29,6 +30,14 @@ pub enum Scenario {
     /// All of it: a delegate, two hops, an approval, a booking and its cancelling in the journal's file, and two remote
     /// effects at the same time.
     Whole,
+}
+
+/// What a person says to a question: yes.
+pub fn answer_to(question: &str) -> Answer {
+    match question.ends_with("/in_doubt") {
+        true => Answer::Happened { result: "it was sent".into() },
+        false => Answer::Approve,
+    }
 }
 
 impl Scenario {

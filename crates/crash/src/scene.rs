@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ use crate::scenario::Scenario;
 pub struct Scene(PathBuf);
 
 impl Scene {
-    /// A new one, in the folder that tests may write to.
-    pub fn new(folder: &str) -> Self {
+    /// A new one, in a folder that may be written to.
+    pub fn new(folder: impl AsRef<Path>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("crash-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = Path::new(folder).join(name);
+        let path = folder.as_ref().join(name);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -82,6 +82,22 @@ pub struct Desk {
     pub pause: Duration,
     /// The tool that takes longer than anybody waits, when its effect has happened: until there is a file `go`.
     pub hold: Option<String>,
+    /// The tool that panics when its effect has happened.
+    pub panics: Option<String>,
+}
+
+/// Does `check` for every item, a few at a time: most of the time is the disk's.
+pub fn each<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    check(item);
+                }
+            });
+        }
+    });
 }
 
 tool_args! {
@@ -126,6 +142,7 @@ impl Shop {
         thread::sleep(self.desk.pause);
         let done = effect();
         self.at(tool, Moment::Done);
+        assert!(self.desk.panics.as_deref() != Some(tool), "{tool} panics");
         thread::sleep(self.desk.pause);
         if self.desk.hold.as_deref() == Some(tool) {
             tell(&format!("in {tool}"));
@@ -138,7 +155,8 @@ impl Shop {
 }
 
 impl Desk {
-    /// The definition. It is the same whatever else is set.
+    /// The definition. It is the same whatever else is set, and it stays as it is: the golden records are of runs of this
+    /// one, and a run is not gone on with under another.
     pub fn relay(&self, folder: &Path) -> Relay {
         let remote = Remote::at(&folder.join("remote"));
         let shop = Arc::new(Shop { folder: folder.to_owned(), remote, desk: self.clone() });

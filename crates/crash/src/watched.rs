@@ -1,5 +1,6 @@
 //! A journal that tells what it has acknowledged, and at which a process kills itself.
 
+use std::fmt;
 use std::slice;
 
 use sommelier_runner::journal::{
@@ -7,20 +8,53 @@ use sommelier_runner::journal::{
 };
 
 use crate::point::{Point, die};
-use crate::process::tell;
+
+/// What a journal that is watched has to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Records are about to be written, so many behind this number.
+    Trying {
+        /// The number of the record before.
+        seq: u64,
+        /// How many.
+        events: u64,
+    },
+    /// It is acknowledged that the records end here.
+    Head(Head),
+    /// A turn of the user is on record.
+    Accepted,
+}
 
 /// A journal around another one. Every record can be written by itself, so that there are kills between any two of them.
-#[derive(Debug)]
 pub struct Watched<J> {
     inner: J,
     point: Option<Point>,
     splits: bool,
+    tell: Box<dyn Fn(Heard) + Send + Sync>,
+}
+
+impl<J: fmt::Debug> fmt::Debug for Watched<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched").field("inner", &self.inner).finish_non_exhaustive()
+    }
 }
 
 impl<J: Journal> Watched<J> {
-    /// Around `inner`.
-    pub const fn new(inner: J, point: Option<Point>, splits: bool) -> Self {
-        Self { inner, point, splits }
+    /// Around `inner`, with whom it tells what.
+    pub fn new(inner: J, tell: impl Fn(Heard) + Send + Sync + 'static) -> Self {
+        Self { inner, point: None, splits: false, tell: Box::new(tell) }
+    }
+
+    /// The process kills itself there.
+    #[must_use]
+    pub fn point(self, point: Option<Point>) -> Self {
+        Self { point, ..self }
+    }
+
+    /// Whether each record is written by itself.
+    #[must_use]
+    pub fn splits(self, splits: bool) -> Self {
+        Self { splits, ..self }
     }
 
     /// Writes the records behind `seq`, and dies at the point that is among them.
@@ -36,6 +70,7 @@ impl<J: Journal> Watched<J> {
         {
             die();
         }
+        (self.tell)(Heard::Trying { seq, events });
         let written = write()?;
         if let Some(Point::After(point)) = self.point
             && is_here(point)
@@ -54,16 +89,12 @@ impl<J: Journal> Watched<J> {
     ) -> Result<Appended, JournalError> {
         let write = || self.inner.append(conversation, seq, epoch, events);
         let appended = self.write(seq, events.len() as u64, write)?;
-        tell_head(appended.head());
+        (self.tell)(Heard::Head(appended.head()));
         if events.iter().any(|event| event.kind() == "turn_received") {
-            tell("accepted");
+            (self.tell)(Heard::Accepted);
         }
         Ok(appended)
     }
-}
-
-fn tell_head(head: Head) {
-    tell(&format!("head {}", serde_json::to_string(&head).unwrap()));
 }
 
 impl<J: Journal> Journal for Watched<J> {
@@ -96,7 +127,7 @@ impl<J: Journal> Journal for Watched<J> {
     ) -> Result<Appended, JournalError> {
         let write = || self.inner.append_with(conversation, expected_seq, epoch, work);
         let appended = self.write(expected_seq, 1, write)?;
-        tell_head(appended.head());
+        (self.tell)(Heard::Head(appended.head()));
         Ok(appended)
     }
 
@@ -109,7 +140,7 @@ impl<J: Journal> Journal for Watched<J> {
     ) -> Result<Lease, JournalError> {
         let seq = self.inner.head(conversation)?.seq;
         let lease = self.write(seq, 1, || self.inner.take_lease(conversation, owner, now, term))?;
-        tell_head(lease.head);
+        (self.tell)(Heard::Head(lease.head));
         Ok(lease)
     }
 

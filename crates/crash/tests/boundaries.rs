@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 #![cfg(unix)]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
-use sommelier_crash::{Audit, CONVERSATION, Case, Moment, Point, Scenario, Scene, Traffic, Victim, Way};
+use sommelier_crash::{
+    Audit, CONVERSATION, Case, Moment, Point, Scenario, Scene, Traffic, Victim, Way, each,
+};
 use sommelier_runner::journal::{Journal, Record};
 
 const VICTIM: &str = env!("CARGO_BIN_EXE_victim");
@@ -62,20 +61,6 @@ fn killed_at(scenario: Scenario, points: &[Point], way: Way) -> Left {
         assert_eq!(case.kills, place + 1, "{point} was not reached");
     }
     Left::of(case, scenario)
-}
-
-/// Does `check` for every item, a few at a time: most of the time is the disk's.
-fn each<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
-    let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..6 {
-            scope.spawn(|| {
-                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    check(item);
-                }
-            });
-        }
-    });
 }
 
 /// T1, T2, T4, T5, T6, T8, T9, T10, T12, T13, C71, C155, C156, S1-34, S1-38: killed before and after every record of a run

@@ -9,8 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use sommelier_crash::{CONVERSATION, Desk, KEY, Scenario, Watched};
-use sommelier_handoff::Answer;
+use sommelier_crash::{CONVERSATION, Desk, Heard, KEY, Scenario, Watched, answer_to};
 use sommelier_runner::{DurableError, DurableRunner, Settled, Turn};
 use sommelier_store::SqliteStore;
 
@@ -27,10 +26,11 @@ fn main() {
         point: settings.get("point").map(|point| point.parse().unwrap()),
         pause: Duration::from_millis(number("pause").unwrap_or(0)),
         hold: settings.get("hold").map(|tool| (*tool).to_owned()),
+        panics: None,
     };
     let store = SqliteStore::open(folder.join("journal.db")).unwrap();
     sommelier_crash::prepare_ledger(&store);
-    let journal = Watched::new(store, desk.point.clone(), settings.contains_key("splits"));
+    let journal = Watched::new(store, hear).point(desk.point.clone()).splits(settings.contains_key("splits"));
     let relay = desk.relay(&folder);
     let off = settings.get("off").map_or(0, |off| off.parse().unwrap());
     let runner = desk.runner(&folder, scenario, clock(number("clock"), off));
@@ -46,16 +46,20 @@ fn main() {
             swept.into_iter().filter_map(|found| found.outcome).for_each(tell);
         }
         ["answer", id, digest] => {
-            let answer = match id.ends_with("/in_doubt") {
-                true => Answer::Happened { result: "it was sent".into() },
-                false => Answer::Approve,
-            };
-            tell(durable.answer(CONVERSATION, id, answer, Some(digest), Some("ada")));
+            tell(durable.answer(CONVERSATION, id, answer_to(id), Some(digest), Some("ada")));
         }
         ref other => panic!("{other:?}"),
     }
     drop(durable);
     say("released");
+}
+
+fn hear(heard: Heard) {
+    match heard {
+        Heard::Head(head) => say(&format!("head {}", serde_json::to_string(&head).unwrap())),
+        Heard::Accepted => say("accepted"),
+        Heard::Trying { .. } => {}
+    }
 }
 
 fn tell(settled: Result<Settled, DurableError>) {
