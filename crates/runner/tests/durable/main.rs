@@ -5,6 +5,7 @@
 
 mod desk;
 
+mod belated;
 mod effects;
 mod people;
 mod prefixes;

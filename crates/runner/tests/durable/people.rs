@@ -58,7 +58,7 @@ fn an_approval_is_taken_once_wherever_it_is_given() {
 /// T28: whoever calls a run off races with its end: one of them wins, and that is what everybody is told and what is on record.
 #[test]
 fn calling_off_races_with_the_answer() {
-    for _ in 0..50 {
+    for _ in 0..200 {
         let (world, store, clock) = (Arc::default(), MemoryStore::new(), Clock::at(1_000));
         let (relay, runner) = (relay(Kind::Keyed, &world), runner(model(), &clock));
         let durable = DurableRunner::new(&runner, &relay, &store);
