@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use reservo::civil::DateTime;
+use sommelier_handoff::Answer as Said;
+
+use crate::fault::Fault;
 
 /// Conversations with the house Reservo that survive a crash.
 #[derive(Debug, Parser)]
@@ -111,57 +114,68 @@ pub(crate) struct Answer {
     /// The question's id.
     pub(crate) id: String,
     /// The digest of the question that you were shown: an answer to another one is refused.
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub(crate) digest: Option<String>,
     /// Who answers, for the record.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
     /// What you say.
-    #[command(subcommand)]
-    pub(crate) said: Said,
+    pub(crate) word: Word,
+    /// The words that belong to it: with `reject` why, for the agent; with `say` the answer to the agent's own question; with
+    /// `take-over` who or why, for the record; with `happened` what the call gave.
+    pub(crate) text: Option<String>,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Said {
-    /// Yes: it runs, or is handed over.
+// A word with its text and no command of its own: so an id that begins with a dash can be written behind `--`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Word {
+    /// Yes: it runs, or is handed over
     Approve,
-    /// No.
-    Reject {
-        /// Why, in words for the agent.
-        reason: String,
-    },
-    /// The answer to an agent's own question.
-    Say {
-        /// The words.
-        text: String,
-    },
-    /// You go on in the agents' place, and the run ends.
-    TakeOver {
-        /// Who, or why, for the record.
-        note: String,
-    },
-    /// What was in doubt has happened.
-    Happened {
-        /// What it gave.
-        result: String,
-    },
-    /// What was in doubt has not happened.
+    /// No
+    Reject,
+    /// The answer to an agent's own question
+    Say,
+    /// You go on in the agents' place, and the run ends
+    TakeOver,
+    /// What was in doubt has happened
+    Happened,
+    /// What was in doubt has not happened
     DidNotHappen,
-    /// What was in doubt had happened, and you have undone it.
+    /// What was in doubt had happened, and you have undone it
     Undone,
 }
 
-impl Said {
-    pub(crate) fn answer(self) -> sommelier_handoff::Answer {
-        use sommelier_handoff::Answer;
-        match self {
-            Self::Approve => Answer::Approve,
-            Self::Reject { reason } => Answer::Reject { reason: reason.into() },
-            Self::Say { text } => Answer::Say { text: text.into() },
-            Self::TakeOver { note } => Answer::TakeOver { note: note.into() },
-            Self::Happened { result } => Answer::Happened { result: result.into() },
-            Self::DidNotHappen => Answer::DidNotHappen,
-            Self::Undone => Answer::Undone,
-        }
+impl Word {
+    /// The answer with its text, which some words want and the others do not have.
+    pub(crate) fn answer(self, text: Option<String>) -> Result<Said, Fault> {
+        let is_alone = |answer| match &text {
+            None => Ok(answer),
+            Some(text) => {
+                Err(Fault::caller("usage", format!("{text:?} is too much: `{}` stands alone", self.typed())))
+            }
+        };
+        let with = |what: &str| {
+            text.clone().map(Into::into).ok_or_else(|| {
+                let word = self.typed();
+                Fault::caller(
+                    "usage",
+                    format!("`{word}` wants a text behind it: sommelier answer <ID> {word} <{what}>"),
+                )
+            })
+        };
+        Ok(match self {
+            Self::Approve => is_alone(Said::Approve)?,
+            Self::Reject => Said::Reject { reason: with("REASON")? },
+            Self::Say => Said::Say { text: with("TEXT")? },
+            Self::TakeOver => Said::TakeOver { note: with("NOTE")? },
+            Self::Happened => Said::Happened { result: with("RESULT")? },
+            Self::DidNotHappen => is_alone(Said::DidNotHappen)?,
+            Self::Undone => is_alone(Said::Undone)?,
+        })
+    }
+
+    /// The word as it is typed.
+    fn typed(self) -> String {
+        self.to_possible_value().map(|word| word.get_name().to_owned()).unwrap_or_default()
     }
 }

@@ -31,11 +31,21 @@ fn wrong_use_is_told_with_what_would_be_right() {
     let place = Place::new();
     place.then(&["ask", "--conversation", "a", RUNNING_CASE]).fine();
     assert_eq!(place.then(&["ask", "--conversation", "b", BOOKING]).code, 3);
-    let cases: [(&[&str], &str, &str); 14] = [
+    let cases: [(&[&str], &str, &str); 16] = [
         (&["frobnicate"], "usage", "unrecognized subcommand 'frobnicate'"),
         (&["ask"], "usage", "<TEXT>"),
         (&["ask", "a", "b"], "usage", "unexpected argument 'b'"),
-        (&["answer", "b/1/1/0", "reject"], "usage", "<REASON>"),
+        (&["answer", "b/1/1/0", "reject"], "usage", "sommelier answer <ID> reject <REASON>"),
+        (
+            &["answer", "b/1/1/0", "approve", "please"],
+            "usage",
+            r#""please" is too much: `approve` stands alone"#,
+        ),
+        (
+            &["answer", "b/1/1/0", "perhaps"],
+            "usage",
+            "possible values: approve, reject, say, take-over, happened",
+        ),
         (&["ask", "  "], "blank", "there are no words; say something"),
         (&["resume", "nobody"], "unknown_run", r#"there is no run "nobody"; `sommelier runs` lists them"#),
         (&["show", ""], "ambiguous_run", r#"2 runs begin with "", "a" and "b" among them"#),
@@ -83,7 +93,8 @@ fn help_and_version_are_no_wrong_use() {
 #[test]
 fn a_conversation_may_have_any_name() {
     let place = Place::new();
-    let names = ["../../x", "'; DROP TABLE events; --", "a b\"c", "ü\u{202e}x\u{1b}[2J", "%n$s"];
+    let names =
+        ["../../x", "'; DROP TABLE events; --", "a b\"c", "ü\u{202e}x\u{1b}[2J", "%n$s", "-h", "--json"];
     for name in names {
         let flag = format!("--conversation={name}");
         assert_eq!(place.then(&["ask", &flag, BOOKING]).code, 3, "{name:?}");
@@ -100,7 +111,7 @@ fn a_conversation_may_have_any_name() {
     let inbox = place.json(&["inbox"]);
     for question in inbox["questions"].as_array().unwrap() {
         // One room, one hour: the first booking takes it, and the others are told.
-        let said = place.then(&["--json", "answer", question["id"].as_str().unwrap(), "approve"]);
+        let said = place.then(&["--json", "answer", "--", question["id"].as_str().unwrap(), "approve"]);
         assert_eq!((said.code, &said.json()["run"]), (0, &question["run"]), "{said:?}");
     }
     let list =
@@ -242,13 +253,18 @@ fn the_journal_is_in_the_data_directory_unless_told_otherwise() {
 #[cfg(unix)]
 #[test]
 fn the_command_that_is_shown_answers() {
-    let place = Place::new();
-    let flag = "--conversation=it's $HOME; `x` \"y\"";
-    let asked = place.then(&["--json", "ask", flag, BOOKING]).json();
-    let command = asked["waiting"][0]["commands"][0].as_str().unwrap();
-    let shown = command.replacen("sommelier", &format!("'{}'", env!("CARGO_BIN_EXE_sommelier")), 1);
-    let answered =
-        said(std::process::Command::new("sh").args(["-c", &format!("{shown} --json")]).output().unwrap());
-    let row: Value = answered.json();
-    assert_eq!((answered.code, &row["end"]), (0, &json!("answered")), "{answered:?}");
+    for name in ["it's $HOME; `x` \"y\"", "-h"] {
+        let place = Place::new();
+        let asked = place.then(&["--json", "ask", &format!("--conversation={name}"), BOOKING]).json();
+        let command = asked["waiting"][0]["commands"][0].as_str().unwrap();
+        let program = format!("'{}' --json", env!("CARGO_BIN_EXE_sommelier"));
+        let shown = command.replacen("sommelier", &program, 1);
+        let answered = said(std::process::Command::new("sh").args(["-c", &shown]).output().unwrap());
+        let row: Value = answered.json();
+        assert_eq!(
+            (answered.code, &row["run"], &row["end"]),
+            (0, &json!(name), &json!("answered")),
+            "{command}"
+        );
+    }
 }
