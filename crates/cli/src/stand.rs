@@ -81,15 +81,10 @@ impl Stand {
     }
 }
 
-/// Whether nothing goes on by itself: the run has ended, or all of it waits for a person.
-pub(crate) fn is_at_rest(step: &Step) -> bool {
-    matches!(step, Step::Done(_)) || step.open().into_iter().all(|open| matches!(open, Step::AskHuman(_)))
-}
-
 fn status(desk: &Desk, run: &str, step: &Step) -> Result<&'static str, Fault> {
     Ok(match step {
         Step::Done(done) => done.end().as_str(),
-        step if is_at_rest(step) => "waiting",
+        step if step.is_at_rest() => "waiting",
         _ => {
             let lease = desk.store.lease(run)?;
             if lease.is_some_and(|lease| desk.now() < lease.until) { "running" } else { "interrupted" }

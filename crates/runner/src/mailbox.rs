@@ -1,14 +1,12 @@
 //! What reaches a run from outside while it is driven.
 
+use sommelier_handoff::Step;
 use sommelier_handoff::step::CALLED_OFF;
-use sommelier_handoff::{Relay, Step};
 use sommelier_protocol::{BlankText, Words};
 use std::fmt;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use crate::secrets::Vault;
 
 /// A handle by which another thread speaks to a conversation that is being driven, or calls it off. Its clones are the
 /// same mailbox.
@@ -130,20 +128,8 @@ impl<'a> Signals<'a> {
         above.or_else(|| failed().then(|| CALLED_OFF.into()))
     }
 
-    /// The step after the run has heard what was said. One that has ended goes on with it, unless somebody else has to say
-    /// that it may: then the words stay where they are.
-    pub(crate) fn heard(&self, relay: &Relay, step: Step, vault: &Vault<'_>) -> Step {
-        self.words_for(&step).into_iter().map(|words| vault.said(words)).fold(
-            step,
-            |step, words| match step {
-                // Its request has not gone out yet.
-                Step::CallModel(call) => call.hear(relay, words),
-                step => step.hear(relay, words),
-            },
-        )
-    }
-
-    /// What was said to the run, where it hears it now.
+    /// What was said to the run, where it hears it now. One that has ended goes on with it, unless somebody else has to say that it
+    /// may: then the words stay where they are.
     pub(crate) fn words_for(&self, step: &Step) -> Vec<Words> {
         let goes_on = match step {
             Step::Done(done) => done.end().awaits_user(),

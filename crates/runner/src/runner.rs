@@ -1,8 +1,8 @@
 //! The blocking driver.
 
 use sommelier_handoff::{
-    Answer, Budget, CallModel, CallTools, Delegation, Done, HandOff, Hop, InputKind, LinkOutcome, Millis,
-    Relay, Run, Step,
+    Answer, Budget, CallModel, CallTools, Done, HandOff, Hop, Input, InputKind, LinkOutcome, Millis, Relay,
+    Run, Step,
 };
 use sommelier_protocol::{ModelRequest, ModelResponse, Words};
 use sommelier_runtime::{Model, ModelError};
@@ -319,7 +319,8 @@ impl<'m> Runner<'m> {
                         // A branch waits, and the tree with it.
                         return Ok(Driven::open(Step::Delegate(delegation), unwritten));
                     }
-                    seen.traced(relay, self.join(relay, delegation, around.log)?, &agent)
+                    let (step, at) = (Step::Delegate(delegation), (self.clock)());
+                    seen.traced(relay, self.feed(relay, step, InputKind::Joined, at, around.log)?, &agent)
                 }
                 Step::HandOff(handoff) => {
                     let span = spans::handoff(&agent, relay, handoff.hop());
@@ -395,46 +396,62 @@ impl<'m> Runner<'m> {
         Ok((step, is_taken))
     }
 
-    fn join(&self, relay: &Relay, delegation: Delegation, log: Option<&Log<'_>>) -> Result<Step, RunError> {
-        let at = (self.clock)();
-        match log {
-            Some(log) => log
-                .feed_at(relay, Step::Delegate(delegation), InputKind::Joined, at)
-                .map_err(RunError::misfit),
-            None => Ok(delegation.join(relay, at).unwrap_or_else(|open| Step::Delegate(*open))),
-        }
-    }
-
     /// The step after all that has reached it from outside. Branches are called off one by one, and end one by one when
     /// their time is over, each at its own first step, so that each has its span.
     fn reached(
         &self,
         relay: &Relay,
-        step: Step,
+        mut step: Step,
         around: &Around<'_>,
         begun: Begun,
     ) -> Result<Step, RunError> {
-        if let Some(log) = around.log {
-            return log.reached(relay, step, around, (self.clock)()).map_err(RunError::misfit);
+        let is_open = |step: &Step| !matches!(step, Step::Done(_) | Step::Delegate(_));
+        // Whether one of its tools may be at work, the records say, where there are some.
+        let begun = |step: &Step| match around.log {
+            Some(log) => log.is_any_begun(step.run().conversation()),
+            None => matches!(begun, Begun::Perhaps),
+        };
+        if let Some(reason) = around.signals.called_off() {
+            if !is_open(&step) {
+                return Ok(step);
+            }
+            let what = InputKind::Cancelled { reason: reason.as_ref().into(), begun: begun(&step) };
+            return self.feed(relay, step, what, (self.clock)(), around.log);
         }
-        let signals = &around.signals;
-        let has_branches = matches!(step, Step::Delegate(_));
-        if let Some(reason) = signals.called_off() {
-            let at = (self.clock)();
-            return Ok(match begun {
-                _ if has_branches => step,
-                Begun::Never => Step::Done(step.cancel_unbegun(relay, &reason, at)),
-                Begun::Perhaps => Step::Done(step.cancel(relay, &reason, at)),
-            });
+        for words in around.signals.words_for(&step).into_iter().map(|words| around.vault.said(words)) {
+            let what =
+                InputKind::TurnReceived { key: None, text: words.as_str().into(), trace: None, begun: false };
+            step = self.feed(relay, step, what, (self.clock)(), around.log)?;
         }
-        let step = signals.heard(relay, step, around.vault);
-        if has_branches || !step.run().is_timed() {
+        if !is_open(&step) || !step.run().is_timed() {
             return Ok(step);
         }
-        Ok(match begun {
-            Begun::Never => step.now_unbegun(relay, (self.clock)()),
-            Begun::Perhaps => step.now(relay, (self.clock)()),
-        })
+        let at = (self.clock)();
+        // A look at the clock counts where it begins the run's time, or ends it.
+        if step.run().deadline().is_some_and(|until| at < until) {
+            return Ok(step);
+        }
+        let what = InputKind::Deadline { begun: begun(&step) };
+        self.feed(relay, step, what, at, around.log)
+    }
+
+    /// The step after an input, which is kept where there is a record.
+    fn feed(
+        &self,
+        relay: &Relay,
+        step: Step,
+        what: InputKind,
+        at: Millis,
+        log: Option<&Log<'_>>,
+    ) -> Result<Step, RunError> {
+        let fed = match log {
+            Some(log) => log.feed_at(relay, step, what, at),
+            None => {
+                let run = step.run().conversation().into();
+                step.feed_or_keep(relay, &Input { run, at, what })
+            }
+        };
+        fed.map_err(RunError::misfit)
     }
 
     /// Whether a step that waits is over its time.

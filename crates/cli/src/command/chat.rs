@@ -8,7 +8,6 @@ use sommelier_runner::Turn;
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::rows::SettledRow;
-use crate::stand::is_at_rest;
 use crate::teller::{Input, Teller};
 
 /// What `--json` prints when there is nothing more to read.
@@ -70,7 +69,7 @@ fn taken_up(desk: &Desk, teller: &mut Teller<'_>, name: &str) -> Result<Option<S
     let replay = desk.replay(name, &records)?;
     match replay.step() {
         None => Ok(None),
-        Some(step) if is_at_rest(step) => Ok(Some(SettledRow::of_step(desk, name, step))),
+        Some(step) if step.is_at_rest() => Ok(Some(SettledRow::of_step(desk, name, step))),
         Some(_) => {
             teller.note(&format!("{name:?} was interrupted, and goes on"));
             let settled = desk.drive(teller, name, |driver| driver.resume(name))?;
@@ -83,7 +82,7 @@ fn taken_up(desk: &Desk, teller: &mut Teller<'_>, name: &str) -> Result<Option<S
 fn meanwhile(desk: &Desk, name: &str) -> Result<Option<SettledRow>, Fault> {
     let records = desk.records(name)?;
     let replay = desk.replay(name, &records)?;
-    Ok(replay.step().filter(|step| is_at_rest(step)).map(|step| SettledRow::of_step(desk, name, step)))
+    Ok(replay.step().filter(|step| step.is_at_rest()).map(|step| SettledRow::of_step(desk, name, step)))
 }
 
 /// Shows what has not been shown.

@@ -346,6 +346,11 @@ impl Step {
         }
     }
 
+    /// Whether nothing goes on by itself: the run has ended, or all that is open in the tree waits for a person.
+    pub fn is_at_rest(&self) -> bool {
+        matches!(self, Self::Done(_)) || self.open().into_iter().all(|open| matches!(open, Self::AskHuman(_)))
+    }
+
     /// Brings the open step at `path` further, and leaves the rest of the tree as it is. `go_on` gets the relay that
     /// the step belongs to.
     ///

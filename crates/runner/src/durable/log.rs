@@ -10,7 +10,6 @@ use sommelier_handoff::{
 use sommelier_runtime::ToolOutput;
 
 use crate::journal::{Epoch, Event, Head, Journal, JournalError, Undone};
-use crate::runner::Around;
 use crate::secrets::Secrets;
 
 /// The records of one conversation, as they are written. What follows from an input is written with it, in one batch;
@@ -111,13 +110,11 @@ impl<'j> Log<'j> {
 
     /// Has the step take an input, and keeps both the input and what follows from it. An input that the step does not take
     /// is not kept.
-    pub(crate) fn feed(&self, relay: &Relay, step: Step, input: Input) -> Result<Step, Unfed> {
-        let before = step.glimpse();
-        let step = step.feed_or_keep(relay, &input)?;
-        let told = step.announced_since(&before, &input);
+    pub(crate) fn feed(&self, relay: &Relay, step: Step, input: &Input) -> Result<Step, Unfed> {
+        let (step, told) = fed(relay, step, input)?;
         let mut inside = self.lock();
-        inside.note(&input);
-        told.into_iter().for_each(|told| inside.announce(&self.conversation, told));
+        inside.note(input);
+        inside.announce_all(&self.conversation, told);
         Ok(step)
     }
 
@@ -130,16 +127,13 @@ impl<'j> Log<'j> {
         at: Millis,
     ) -> Result<Step, Unfed> {
         let run = step.run().conversation().into();
-        self.feed(relay, step, Input { run, at, what })
+        self.feed(relay, step, &Input { run, at, what })
     }
 
     /// As [`feed`](Self::feed), for an input that is kept already: what follows from it is kept.
     pub(crate) fn follow(&self, relay: &Relay, step: Step, input: &Input) -> Result<Step, Unfed> {
-        let before = step.glimpse();
-        let step = step.feed_or_keep(relay, input)?;
-        let mut inside = self.lock();
-        let told = step.announced_since(&before, input);
-        told.into_iter().for_each(|told| inside.announce(&self.conversation, told));
+        let (step, told) = fed(relay, step, input)?;
+        self.lock().announce_all(&self.conversation, told);
         Ok(step)
     }
 
@@ -153,42 +147,9 @@ impl<'j> Log<'j> {
         self.feed_at(relay, Step::HandOff(handoff), what, at)
     }
 
-    /// The step after all that has reached it from outside. Whether one of its tools may be at work, the records say.
-    pub(crate) fn reached(
-        &self,
-        relay: &Relay,
-        mut step: Step,
-        around: &Around<'_>,
-        at: Millis,
-    ) -> Result<Step, Unfed> {
-        let signals = &around.signals;
-        let is_open = !matches!(step, Step::Done(_) | Step::Delegate(_));
-        let begun = |step: &Step| self.is_any_begun(step.run().conversation());
-        if let Some(reason) = signals.called_off() {
-            if !is_open {
-                return Ok(step);
-            }
-            let what = InputKind::Cancelled { reason: reason.as_ref().into(), begun: begun(&step) };
-            return self.feed_at(relay, step, what, at);
-        }
-        for words in signals.words_for(&step).into_iter().map(|words| around.vault.said(words)) {
-            let what =
-                InputKind::TurnReceived { key: None, text: words.as_str().into(), trace: None, begun: false };
-            step = self.feed_at(relay, step, what, at)?;
-        }
-        let is_open = !matches!(step, Step::Done(_) | Step::Delegate(_));
-        // A look at the clock is an input where it begins the run's time, or ends it.
-        let counts = step.run().deadline().is_none_or(|until| until <= at);
-        if is_open && step.run().is_timed() && counts {
-            let what = InputKind::Deadline { begun: begun(&step) };
-            return self.feed_at(relay, step, what, at);
-        }
-        Ok(step)
-    }
-
     /// Keeps what follows from records that were read and is not among them.
-    pub(crate) fn owe(&self, told: Announced) {
-        self.lock().announce(&self.conversation, told);
+    pub(crate) fn owe(&self, told: impl IntoIterator<Item = Announced>) {
+        self.lock().announce_all(&self.conversation, told);
     }
 
     /// Writes down that a model is about to be asked.
@@ -386,6 +347,10 @@ impl Inside {
         self.keep(told.what.name(), told.at, told.body());
     }
 
+    fn announce_all(&mut self, conversation: &str, told: impl IntoIterator<Item = Announced>) {
+        told.into_iter().for_each(|told| self.announce(conversation, told));
+    }
+
     fn keep(&mut self, kind: &str, at: Millis, body: serde_json::Result<String>) {
         match event(kind, at, body) {
             Ok(event) => self.pending.push(event),
@@ -404,6 +369,14 @@ impl Inside {
     fn stop(&mut self, why: JournalError) -> JournalError {
         self.stopped.get_or_insert(why).clone()
     }
+}
+
+/// The step after an input, and what follows from it.
+fn fed(relay: &Relay, step: Step, input: &Input) -> Result<(Step, Vec<Announced>), Unfed> {
+    let before = step.glimpse();
+    let step = step.feed_or_keep(relay, input)?;
+    let told = step.announced_since(&before, input);
+    Ok((step, told))
 }
 
 fn event_of(input: &Input) -> Result<Event, String> {

@@ -14,8 +14,8 @@
 mod calls;
 mod error;
 mod heart;
-mod lent;
 mod log;
+mod rooms;
 mod settled;
 mod sweep;
 
@@ -38,9 +38,9 @@ use crate::secrets::Secrets;
 use crate::{Mailbox, Outcome, RunError, Runner};
 
 pub use error::DurableError;
-use lent::{Entered, Rooms};
 use log::End;
 pub(crate) use log::Log;
+use rooms::{Entered, Rooms};
 pub use settled::{Settled, Turn};
 pub use sweep::{Orphan, Swept};
 
@@ -87,6 +87,9 @@ struct Kept {
     step: Step,
     end: End,
 }
+
+/// What was read of a conversation: the number of its last record, and where it stands by them.
+type Found<'a> = (u64, Replay<'a>);
 
 /// A conversation that is being driven.
 struct Held<'j> {
@@ -138,7 +141,7 @@ impl<'a> DurableRunner<'a> {
         let words = self.runner.vault(Secrets::default()).said(words);
         let turn = Turn { text: words.as_str().to_owned(), ..turn };
         let entered = self.rooms.enter(conversation);
-        let held = self.hold(conversation)?;
+        let held = self.hold(conversation, None)?;
         match self.recorded(conversation, &held, &turn) {
             Ok(None) => {}
             Ok(Some(recorded)) => return self.go_on(&entered, held, recorded),
@@ -147,13 +150,17 @@ impl<'a> DurableRunner<'a> {
                 return Err(why);
             }
         }
-        let (what, at) = (turn.received(), self.runner.now());
         let Held { step, log } = held;
-        let step = match step {
-            Some(step) => log.feed_at(self.relay, step, what, at).map_err(RunError::misfit)?,
-            None => self.open(conversation, &log, &turn, at)?,
-        };
-        self.drive(&entered, step, log)
+        match step {
+            Some(step) => self.feed(&entered, step, log, turn.received()),
+            None => match self.open(conversation, &log, &turn) {
+                Ok(step) => self.drive(&entered, step, log),
+                Err(why) => {
+                    self.give_back(conversation, &log.into_end());
+                    Err(why)
+                }
+            },
+        }
     }
 
     /// Goes on with a conversation where its records end. One that has ended, or waits for a person, is told as it stands;
@@ -163,24 +170,19 @@ impl<'a> DurableRunner<'a> {
     /// [`DurableError::Unknown`] when nobody has spoken in it; else as of [`submit`](Self::submit).
     pub fn resume(&self, conversation: &str) -> Result<Settled, DurableError> {
         let entered = self.rooms.enter(conversation);
-        let found = self.look(conversation)?;
-        let is_told = found.owed().next().is_none();
-        let Some(found) = found.into_parts().0 else {
-            return Err(DurableError::Unknown(conversation.to_owned()));
-        };
-        if is_told && is_at_rest(&found) && !has_failed(&found) {
-            return Ok(Settled::of(found));
+        let found = self.read(conversation)?;
+        let (_, replay) = &found;
+        let at_rest = replay.step().filter(|step| step.is_at_rest() && !has_failed(step));
+        if let (Some(step), None) = (at_rest, replay.owed().next()) {
+            return Ok(Settled::of(step.clone()));
         }
-        let Held { step, log } = self.hold(conversation)?;
-        let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
+        let (step, log) = self.hold_begun(conversation, Some(found))?;
         let trace = log.chronicle(|told| told.turns().last().and_then(|turn| turn.trace.clone()));
-        let step = match has_failed(&step) {
-            true => log
-                .feed_at(self.relay, step, InputKind::Retried, self.runner.now())
-                .map_err(RunError::misfit)?,
-            false => step,
-        };
-        self.drive(&entered, step, log.resuming(trace))
+        let log = log.resuming(trace);
+        match has_failed(&step) {
+            true => self.feed(&entered, step, log, InputKind::Retried),
+            false => self.drive(&entered, step, log),
+        }
     }
 
     /// Takes a person's answer to a question and goes on. `seen` is the [digest](sommelier_handoff::Question::digest) of the
@@ -199,9 +201,8 @@ impl<'a> DurableRunner<'a> {
     ) -> Result<Settled, DurableError> {
         let entered = self.rooms.enter(conversation);
         let what = InputKind::HumanAnswered { id: id.into(), answer: answer.clone(), by: by.map(Into::into) };
-        self.would_take(conversation, &what)?;
-        let Held { step, log } = self.hold(conversation)?;
-        let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
+        let found = self.would_take(conversation, &what)?;
+        let (step, log) = self.hold_begun(conversation, found)?;
         let shown = step.questions().into_iter().find(|(_, question)| *question.id == *id);
         let digest = shown.map(|(_, question)| question.digest());
         if let (Some(seen), Some(digest)) = (seen, digest)
@@ -213,13 +214,7 @@ impl<'a> DurableRunner<'a> {
         }
         let answer = self.runner.vault(log.secrets()).answer(answer);
         let what = InputKind::HumanAnswered { id: id.into(), answer, by: by.map(Into::into) };
-        match log.feed_at(self.relay, step, what, self.runner.now()) {
-            Ok(step) => self.drive(&entered, step, log),
-            Err((step, misfit)) => {
-                self.let_go(conversation, *step, log);
-                Err(DurableError::refused(misfit))
-            }
-        }
+        self.feed(&entered, step, log, what)
     }
 
     /// Calls a conversation off, where it stands. One that is driven here ends before its next step, and this waits for
@@ -230,15 +225,13 @@ impl<'a> DurableRunner<'a> {
     pub fn cancel(&self, conversation: &str, reason: &str) -> Result<Settled, DurableError> {
         self.rooms.tell(conversation, |mailbox| mailbox.cancel(reason));
         let entered = self.rooms.enter(conversation);
-        if let Some(step @ Step::Done(_)) = self.look(conversation)?.into_parts().0 {
-            return Ok(Settled::of(step));
+        let found = self.read(conversation)?;
+        if let Some(step @ Step::Done(_)) = found.1.step() {
+            return Ok(Settled::of(step.clone()));
         }
-        let Held { step, log } = self.hold(conversation)?;
-        let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
+        let (step, log) = self.hold_begun(conversation, Some(found))?;
         let begun = log.chronicle(|told| told.begun().next().is_some());
-        let what = InputKind::Cancelled { reason: reason.into(), begun };
-        let step = log.feed_at(self.relay, step, what, self.runner.now()).map_err(RunError::misfit)?;
-        self.drive(&entered, step, log)
+        self.feed(&entered, step, log, InputKind::Cancelled { reason: reason.into(), begun })
     }
 
     /// Gives an input of another kind to a conversation and goes on: a tool that is switched off, an artifact, more of a
@@ -248,16 +241,9 @@ impl<'a> DurableRunner<'a> {
     /// [`DurableError::Rejected`] when it does not fit where the run stands; else as of [`resume`](Self::resume).
     pub fn give(&self, conversation: &str, what: InputKind) -> Result<Settled, DurableError> {
         let entered = self.rooms.enter(conversation);
-        self.would_take(conversation, &what)?;
-        let Held { step, log } = self.hold(conversation)?;
-        let Some(step) = step else { return Err(DurableError::Unknown(conversation.to_owned())) };
-        match log.feed_at(self.relay, step, what, self.runner.now()) {
-            Ok(step) => self.drive(&entered, step, log),
-            Err((step, misfit)) => {
-                self.let_go(conversation, *step, log);
-                Err(DurableError::refused(misfit))
-            }
-        }
+        let found = self.would_take(conversation, &what)?;
+        let (step, log) = self.hold_begun(conversation, found)?;
+        self.feed(&entered, step, log, what)
     }
 
     /// Speaks to a conversation that is being driven by another thread: what it says the agent reads at its next model
@@ -273,19 +259,20 @@ impl<'a> DurableRunner<'a> {
     /// [`DurableError::Journal`] when the records cannot be read or are damaged; [`DurableError::Diverged`] when they are not
     /// those of this definition.
     pub fn look(&self, conversation: &str) -> Result<Replay<'a>, DurableError> {
-        replay(self.relay, conversation, &self.journal.load(conversation, 1)?)
+        Ok(self.read(conversation)?.1)
     }
 
-    /// Whether the conversation takes an input where its records end. One that does not leaves no trace, not even of a lease.
-    fn would_take(&self, conversation: &str, what: &InputKind) -> Result<(), DurableError> {
+    /// Finds out whether the conversation takes an input where its records end, and gives what was read for it. One that does
+    /// not take it keeps no trace of it, not even of a lease.
+    fn would_take(&self, conversation: &str, what: &InputKind) -> Result<Option<Found<'a>>, DurableError> {
         if self.kept().contains_key(conversation) {
-            return Ok(());
+            return Ok(None);
         }
-        let Some(step) = self.look(conversation)?.into_parts().0 else {
-            return Err(DurableError::Unknown(conversation.to_owned()));
-        };
+        let found = self.read(conversation)?;
+        let step = found.1.step().cloned().ok_or_else(|| DurableError::Unknown(conversation.to_owned()))?;
         let input = Input { run: conversation.into(), at: self.runner.now(), what: what.clone() };
-        step.feed(self.relay, &input).map(drop).map_err(DurableError::refused)
+        step.feed(self.relay, &input).map_err(DurableError::refused)?;
+        Ok(Some(found))
     }
 
     fn recorded(
@@ -313,26 +300,20 @@ impl<'a> DurableRunner<'a> {
     ) -> Result<Settled, DurableError> {
         let Held { step, log } = held;
         let Some(step) = step else { return Err(DurableError::Unknown(entered.name().to_owned())) };
-        match recorded.closed {
-            // What closes the turn is on record before anybody is told.
-            Some(closed) => {
-                log.flush().map_err(RunError::Unkept)?;
-                let settled = Settled::Recorded(closed);
-                self.let_go(entered.name(), step, log);
-                Ok(settled)
-            }
-            None if is_at_rest(&step) => {
-                log.flush().map_err(RunError::Unkept)?;
-                let settled = Settled::of(step.clone());
-                self.let_go(entered.name(), step, log);
-                Ok(settled)
-            }
-            None => self.drive(entered, step, log.resuming(recorded.trace)),
-        }
+        let settled = match recorded.closed {
+            Some(closed) => Settled::Recorded(closed),
+            None if step.is_at_rest() => Settled::of(step.clone()),
+            None => return self.drive(entered, step, log.resuming(recorded.trace)),
+        };
+        // What closes the turn is on record before anybody is told.
+        log.flush().map_err(RunError::Unkept)?;
+        self.let_go(entered.name(), step, log);
+        Ok(settled)
     }
 
     /// Begins a conversation. What opens it and the user's first words are one batch.
-    fn open(&self, conversation: &str, log: &Log<'_>, turn: &Turn, at: Millis) -> Result<Step, DurableError> {
+    fn open(&self, conversation: &str, log: &Log<'_>, turn: &Turn) -> Result<Step, DurableError> {
+        let at = self.runner.now();
         let agent = log.opened_at().map(AgentName::as_str).or(turn.at.as_deref());
         let agent = agent.unwrap_or(self.relay.entry().as_str());
         let step = self.relay.start_at(agent, conversation, turn.text.as_str()).map_err(RunError::from)?;
@@ -345,8 +326,24 @@ impl<'a> DurableRunner<'a> {
         Ok(step)
     }
 
-    /// Takes the lease of a conversation and reads where it stands, where that is not known here.
-    fn hold(&self, conversation: &str) -> Result<Held<'a>, DurableError> {
+    /// Takes the lease of a conversation in which somebody has spoken.
+    fn hold_begun(
+        &self,
+        conversation: &str,
+        found: Option<Found<'a>>,
+    ) -> Result<(Step, Log<'a>), DurableError> {
+        match self.hold(conversation, found)? {
+            Held { step: Some(step), log } => Ok((step, log)),
+            held => {
+                self.abandon(conversation, held);
+                Err(DurableError::Unknown(conversation.to_owned()))
+            }
+        }
+    }
+
+    /// Takes the lease of a conversation and reads where it stands, where that is not known here and was not `found` just
+    /// now.
+    fn hold(&self, conversation: &str, found: Option<Found<'a>>) -> Result<Held<'a>, DurableError> {
         let mut kept = self.kept().remove(conversation);
         let is_ours =
             |kept: &mut Kept| kept.end.renewed.elapsed().as_millis() * 10 < u128::from(self.term) * 7;
@@ -354,7 +351,10 @@ impl<'a> DurableRunner<'a> {
             return Ok(Held { step: Some(step), log: self.log(conversation, end, None) });
         }
         // What is damaged or does not follow is found before anything is written to it.
-        let read = if kept.is_none() { Some(self.read(conversation)?) } else { None };
+        let read = match found {
+            None if kept.is_none() => Some(self.read(conversation)?),
+            found => found,
+        };
         let renewed = Instant::now();
         let lease = match self.journal.take_lease(conversation, &self.owner, self.runner.now(), self.term) {
             Err(JournalError::Held { owner, until }) => {
@@ -382,12 +382,12 @@ impl<'a> DurableRunner<'a> {
             End { seq, epoch, chronicle, renewed, head, secrets: Secrets::default() },
             opened_at,
         );
-        owed.into_iter().for_each(|told| log.owe(told));
+        log.owe(owed);
         Ok(Held { step, log })
     }
 
     /// The number of the last record, and where the conversation stands by it.
-    fn read(&self, conversation: &str) -> Result<(u64, Replay<'a>), DurableError> {
+    fn read(&self, conversation: &str) -> Result<Found<'a>, DurableError> {
         let records = self.journal.load(conversation, 1)?;
         let last = records.last().map_or(0, |record| record.seq);
         Ok((last, replay(self.relay, conversation, &records)?))
@@ -403,6 +403,23 @@ impl<'a> DurableRunner<'a> {
 
     fn log(&self, conversation: &str, end: End, opened_at: Option<AgentName>) -> Log<'a> {
         Log::new(self.journal, conversation, self.term, end, opened_at)
+    }
+
+    /// Gives the run an input and drives it on. One that it does not take is not on record.
+    fn feed(
+        &self,
+        entered: &Entered<'_>,
+        step: Step,
+        log: Log<'_>,
+        what: InputKind,
+    ) -> Result<Settled, DurableError> {
+        match log.feed_at(self.relay, step, what, self.runner.now()) {
+            Ok(step) => self.drive(entered, step, log),
+            Err((step, misfit)) => {
+                self.let_go(entered.name(), *step, log);
+                Err(DurableError::refused(misfit))
+            }
+        }
     }
 
     /// Drives a step with a record of all that happens, and lets go of the conversation.
@@ -429,6 +446,10 @@ impl<'a> DurableRunner<'a> {
     /// Keeps what is known of a conversation for its next turn. Its lease runs out by itself, or is
     /// [given back](Self::release).
     fn let_go(&self, conversation: &str, step: Step, log: Log<'_>) {
+        // What follows from the records and is not among them yet; where it cannot be written, all is read again.
+        if log.flush().is_err() {
+            return;
+        }
         let end = log.into_end();
         let mut kept = self.kept();
         while kept.len() >= MOST_KEPT {
@@ -514,15 +535,6 @@ fn follows(lease: &Lease, end: &End) -> bool {
 /// Whether the run ended since a model could not be asked.
 fn has_failed(step: &Step) -> bool {
     matches!(step, Step::Done(done) if matches!(done.end(), RunEnd::Failed { .. }))
-}
-
-/// Whether nothing goes on by itself.
-fn is_at_rest(step: &Step) -> bool {
-    match step {
-        Step::Done(_) | Step::AskHuman(_) => true,
-        Step::Delegate(_) => step.open().into_iter().all(|open| matches!(open, Step::AskHuman(_))),
-        _ => false,
-    }
 }
 
 /// A name that no other process has.

@@ -2,7 +2,7 @@
 
 use sommelier_handoff::{Hop, InputKind, Millis, Replay, Step};
 
-use super::{DurableError, DurableRunner, Settled, is_at_rest};
+use super::{DurableError, DurableRunner, Settled};
 use crate::journal::JournalError;
 
 /// How often a model is asked for the same reply by sweepers. A run that ends its process each time is for a person to look
@@ -89,7 +89,7 @@ impl DurableRunner<'_> {
 fn orphan(conversation: String, replay: &Replay<'_>, idle: Millis, now: Millis) -> Option<Orphan> {
     let step = replay.step()?;
     let is_over = step.deadline().is_some_and(|until| until <= now);
-    if is_at_rest(step) && !is_over && replay.owed().next().is_none() {
+    if step.is_at_rest() && !is_over && replay.owed().next().is_none() {
         return None;
     }
     let asked = |step: &Step| match step {

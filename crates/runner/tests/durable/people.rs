@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use sommelier_handoff::{Agent, Answer, Guard, Guards, OnRefusal, Rejected, Relay};
+use sommelier_handoff::{Agent, Answer, Guard, Guards, OnRefusal, Rejected, Relay, Step};
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runner::journal::Journal;
 use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled, Turn};
@@ -156,4 +156,23 @@ fn a_person_at_the_limit_has_all_hops_after_a_restart() {
     let over = Answer::TakeOver { note: "ada".into() };
     let settled = second.answer(CONVERSATION, &question.id, over, None, Some("ada")).unwrap();
     assert_eq!(settled.end(), Some("taken_over"));
+}
+
+/// What follows from the records and was cut off is written by whoever takes the conversation next, also where an answer is
+/// refused then: otherwise what comes later would not follow from what is on record.
+#[test]
+fn a_refused_answer_leaves_records_that_can_be_read() {
+    let (world, store, clock) = (Arc::default(), MemoryStore::new(), Clock::at(1_000));
+    let (relay, runner) = (gated(&world), asking(model(), &clock));
+    DurableRunner::new(&runner, &relay, &store).submit(CONVERSATION, Turn::new("Seat 7.")).unwrap();
+    let all = store.load(CONVERSATION, 1).unwrap();
+    let cut = all.iter().position(|record| record.event.kind() == "escalated").unwrap();
+    let store = journal_of(&all[..cut]);
+    let durable = DurableRunner::new(&runner, &relay, &store);
+    let other = durable.answer(CONVERSATION, "guest-7/1/1/0", Answer::Approve, Some("0000"), None);
+    assert!(matches!(other, Err(DurableError::OtherQuestion { .. })), "{other:?}");
+    let settled = durable.answer(CONVERSATION, "guest-7/1/1/0", Answer::Approve, None, None).unwrap();
+    assert_eq!(settled.answer(), "That is 12.00 for seat 7.");
+    let read = durable.look(CONVERSATION).unwrap();
+    assert!(read.owed().next().is_none() && read.step().is_some_and(|step| matches!(step, Step::Done(_))));
 }
