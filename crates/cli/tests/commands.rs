@@ -282,7 +282,7 @@ fn export_prints_a_record_a_line_and_heads_are_where_each_run_ends() {
 fn verify_finds_a_journal_sound() {
     let place = two_runs();
     assert_eq!(place.then(&["verify"]).fine(), "2 conversations, 30 records, 5 bookings: sound\n");
-    let sound = json!({ "sound": true, "conversations": 2, "records": 30, "findings": [], "unplayed": [], "ledger": { "bookings": 5, "findings": [] } });
+    let sound = json!({ "sound": true, "conversations": 2, "records": 30, "findings": [], "unplayed": [], "ledger": { "bookings": 5, "findings": [] }, "claims": [] });
     assert_eq!(place.json(&["verify"]), sound);
 }
 

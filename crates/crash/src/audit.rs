@@ -57,6 +57,9 @@ impl Scene {
         assert_eq!(step.run().trail().open().count(), 0);
         assert_eq!(chronicle.begun().count(), 0);
 
+        let names: Vec<String> = store.claims().unwrap().into_iter().map(|(name, _)| name).collect();
+        assert!(chronicle.claims().iter().eq(&names), "{names:?}");
+
         let applied: BTreeMap<String, usize> =
             self.remote().traffic().into_iter().map(|(key, of)| (key, of.applied)).collect();
         let ledger = self.ledger();

@@ -172,6 +172,14 @@ impl<J: Journal> Journal for Watched<J> {
         self.inner.late(conversation)
     }
 
+    fn claimed(&self, name: &str) -> Result<Option<String>, JournalError> {
+        self.inner.claimed(name)
+    }
+
+    fn claims(&self) -> Result<Vec<(String, String)>, JournalError> {
+        self.inner.claims()
+    }
+
     fn head(&self, conversation: &str) -> Result<Head, JournalError> {
         self.inner.head(conversation)
     }

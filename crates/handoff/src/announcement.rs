@@ -68,6 +68,9 @@ pub enum Announcement {
         /// Which effect it is, by what was fixed before the model ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         business_key: Option<Box<str>>,
+        /// Whether other conversations may have an effect of the same business key.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        per_conversation: bool,
         /// The key of the effect that it undoes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         undoes: Option<Box<str>>,

@@ -1,6 +1,6 @@
 //! What a conversation's records say besides where its run stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sommelier_protocol::ToolName;
 
@@ -61,6 +61,8 @@ pub struct Effect {
     pub class: Box<str>,
     /// Which effect it is.
     pub business_key: Option<Box<str>>,
+    /// Whether other conversations may have an effect of the same business key.
+    pub per_conversation: bool,
     /// The key of the effect that this one undoes.
     pub undoes: Option<Box<str>>,
     /// When it was intended last, in milliseconds since 1970.
@@ -71,6 +73,26 @@ pub struct Effect {
     pub result: Option<Box<str>>,
     /// Whether a later one has undone it.
     pub is_undone: bool,
+}
+
+impl Effect {
+    /// The name of what this effect is, among all conversations: the tool and its business key. `None` where other
+    /// conversations may have the same.
+    ///
+    /// ```
+    /// use sommelier_handoff::Effect;
+    ///
+    /// assert_eq!(Effect::claim_of("refund", r#"{"order":17}"#), r#"refund {"order":17}"#);
+    /// ```
+    pub fn claim(&self) -> Option<String> {
+        let business_key = self.business_key.as_deref().filter(|_| !self.per_conversation)?;
+        (*self.class != *Class::ReadOnly.as_str()).then(|| Self::claim_of(self.tool.as_str(), business_key))
+    }
+
+    /// The name of an effect of this tool with this business key.
+    pub fn claim_of(tool: &str, business_key: &str) -> String {
+        format!("{tool} {business_key}")
+    }
 }
 
 impl Chronicle {
@@ -113,6 +135,13 @@ impl Chronicle {
                 && *effect.key != *key
                 && !effect.is_undone
         })
+    }
+
+    /// The effects that no other conversation is to have: each that stands or may come to, by its
+    /// [claim](Effect::claim). Each stands here once.
+    pub fn claims(&self) -> BTreeSet<String> {
+        let standing = self.effects.iter().filter(|effect| !effect.is_undone);
+        standing.chain(self.begun.values()).filter_map(Effect::claim).collect()
     }
 
     /// How often the run's model call of this number has been asked for.
@@ -212,7 +241,16 @@ impl Chronicle {
                 // The reply before is answered, so nobody waits for what was begun for it.
                 self.came_to(|of, _| *of == **run, Outcome::Unknown);
             }
-            Announcement::ToolIntended { key, tool, place, effect, business_key, undoes, .. } => {
+            Announcement::ToolIntended {
+                key,
+                tool,
+                place,
+                effect,
+                business_key,
+                per_conversation,
+                undoes,
+                ..
+            } => {
                 let before = self.begun.get(&(run.clone(), *place)).filter(|effect| effect.key == *key);
                 let attempts = before.map_or(0, |effect| effect.attempts).saturating_add(1);
                 let effect = Effect {
@@ -222,6 +260,7 @@ impl Chronicle {
                     tool: tool.clone(),
                     class: effect.clone(),
                     business_key: business_key.clone(),
+                    per_conversation: *per_conversation,
                     undoes: undoes.clone(),
                     result: None,
                     is_undone: false,

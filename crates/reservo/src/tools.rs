@@ -112,7 +112,9 @@ pub fn booking_tools(house: &Arc<Reservo>) -> Vec<Tool> {
         )
         .needs_approval()
         .transactional()
-        .business_key(["room", "date", "start_hour"]),
+        // Two guests may ask for the same room; who gets it the ledger knows.
+        .business_key(["room", "date", "start_hour"])
+        .per_conversation(),
         Tool::new(
             "cancel",
             "Cancels one booking by its id and refunds what the policy allows.",
@@ -124,6 +126,7 @@ pub fn booking_tools(house: &Arc<Reservo>) -> Vec<Tool> {
         .needs_approval()
         .transactional()
         .business_key(["booking_id"])
+        .per_conversation()
         .undoes("book", "booking_id"),
     ]
 }

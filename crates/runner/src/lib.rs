@@ -83,7 +83,7 @@ mod single;
 mod spans;
 
 pub use dispatch::dispatch_parallel;
-pub use durable::{DurableError, DurableRunner, Orphan, Settled, Swept, Turn};
+pub use durable::{ClaimFault, DurableError, DurableRunner, Orphan, Settled, Swept, Turn, check_claims};
 pub use gate::{Approval, Decision, Gate};
 pub use mailbox::Mailbox;
 pub use report::{Outcome, Parked, Report};

@@ -86,6 +86,8 @@
 //! - **Nobody writes past what they have not read:** the number that an append expects is compared where it is
 //!   written.
 //! - **One owner:** the epoch is compared in the same transaction. Clocks only say when another may try.
+//! - **A name has one conversation at a time.** What an event [claims](Event::claiming) is claimed in its own commit,
+//!   so of two conversations that begin the same effect one is refused.
 //! - **Once:** a batch has an id made of conversation, expected number and events.
 //! - **A work and its events are one:** what it wrote to the file is there with them, and without them it is not.
 //!   It is not begun for who is fenced or behind.
@@ -130,7 +132,7 @@ pub use memory::MemoryStore;
 pub use record::computed_hash;
 /// The trait and the types that it speaks of, which are the driver's.
 pub use sommelier_runner::journal::{
-    Appended, Damage, Epoch, Event, Finding, Hash, Head, Heads, Journal, JournalError, LEASE_TAKEN,
+    Appended, Claim, Damage, Epoch, Event, Finding, Hash, Head, Heads, Journal, JournalError, LEASE_TAKEN,
     LateResult, Lease, MAX_BODY, MAX_NAME, NotAHash, Record, Undone, Unfit, Verified, Work,
 };
 pub use sqlite::{OpenError, Options, SqliteStore};

@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use sommelier_runner::journal::{
-    Appended, Epoch, Event, Hash, Head, Heads, Journal, JournalError, LateResult, Lease, Record, Unfit,
-    Verified, Work,
+    Appended, Claim, Epoch, Event, Hash, Head, Heads, Journal, JournalError, LateResult, Lease, Record,
+    Unfit, Verified, Work,
 };
 
 use crate::chain::Chain;
 use crate::faults::Faults;
 use crate::health::{Health, locked};
 use crate::record::Row;
-use crate::rules::{Outcome, Request, Ruling, Tail};
+use crate::rules::{Outcome, Request, Ruling, Tail, claimed, name_of};
 use crate::turnstile::Turnstile;
 use crate::work::done;
 
@@ -42,6 +42,8 @@ struct Shelf {
     writing: Turnstile,
     conversations: Mutex<BTreeMap<String, Kept>>,
     late: Mutex<BTreeMap<String, Vec<LateResult>>>,
+    /// Names, each with the conversation that has it.
+    claims: Mutex<BTreeMap<String, String>>,
 }
 
 #[derive(Debug)]
@@ -130,7 +132,7 @@ impl MemoryStore {
             self.faults.before()?;
             let ruling = rule()?;
             self.faults.before()?;
-            let outcome = self.put(conversation, ruling);
+            let outcome = self.put(conversation, ruling)?;
             self.faults.after_commit()?;
             Ok(outcome)
         });
@@ -138,7 +140,8 @@ impl MemoryStore {
         written.map_err(|error| self.health.note(error))
     }
 
-    fn put(&self, conversation: &str, ruling: Ruling) -> Outcome {
+    fn put(&self, conversation: &str, ruling: Ruling) -> Result<Outcome, JournalError> {
+        self.claim(conversation, &ruling.claims)?;
         if let Some(tail) = ruling.tail {
             let mut shelf = self.shelved();
             let new = || Kept { rows: Vec::new(), tail: Tail::START };
@@ -149,7 +152,26 @@ impl MemoryStore {
         if let Some(late) = ruling.late {
             locked(&self.shelf.late).entry(conversation.to_owned()).or_default().push(late);
         }
-        ruling.outcome
+        Ok(ruling.outcome)
+    }
+
+    /// Does all of the claims, or none.
+    fn claim(&self, conversation: &str, claims: &[Claim]) -> Result<(), JournalError> {
+        let mut names = locked(&self.shelf.claims);
+        let mut before = Vec::new();
+        for claim in claims {
+            let name = name_of(claim);
+            let has = names.get(name).cloned();
+            match claimed(claim, conversation, has.clone()) {
+                Ok(by) => set(&mut names, name, by),
+                Err(why) => {
+                    before.into_iter().rev().for_each(|(name, by)| set(&mut names, name, by));
+                    return Err(why);
+                }
+            }
+            before.push((name, has));
+        }
+        Ok(())
     }
 
     /// Asks about a conversation's tail, beside a look at its records.
@@ -265,6 +287,17 @@ impl Journal for MemoryStore {
         Ok(locked(&self.shelf.late).get(conversation).cloned().unwrap_or_default())
     }
 
+    fn claimed(&self, name: &str) -> Result<Option<String>, JournalError> {
+        self.health.check()?;
+        Ok(locked(&self.shelf.claims).get(name).cloned())
+    }
+
+    fn claims(&self) -> Result<Vec<(String, String)>, JournalError> {
+        self.health.check()?;
+        let claims = locked(&self.shelf.claims);
+        Ok(claims.iter().map(|(name, by)| (name.clone(), by.clone())).collect())
+    }
+
     fn head(&self, conversation: &str) -> Result<Head, JournalError> {
         Ok(self.tail(conversation, |tail| tail.head)?.unwrap_or(Head::START))
     }
@@ -287,6 +320,14 @@ impl Journal for MemoryStore {
         }
         Ok(verified)
     }
+}
+
+/// Says who has a name, or that nobody has.
+fn set(names: &mut BTreeMap<String, String>, name: &str, by: Option<String>) {
+    match by {
+        Some(by) => names.insert(name.to_owned(), by),
+        None => names.remove(name),
+    };
 }
 
 fn find(rows: &[Row], seq: u64) -> Option<&Row> {

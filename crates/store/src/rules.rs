@@ -1,7 +1,8 @@
 //! What may be written: decided here for every store, from what the store knows of a conversation.
 
 use sommelier_runner::journal::{
-    Appended, Damage, Epoch, Event, Finding, Hash, Head, JournalError, LateResult, Lease, MAX_NUMBER, Unfit,
+    Appended, Claim, Damage, Epoch, Event, Finding, Hash, Head, JournalError, LateResult, Lease, MAX_NUMBER,
+    Unfit,
 };
 
 use crate::record::{BatchId, Row, chained};
@@ -54,6 +55,8 @@ pub(crate) struct Ruling {
     pub(crate) tail: Option<Tail>,
     /// To be kept apart.
     pub(crate) late: Option<LateResult>,
+    /// What is done to the names that one conversation has at a time.
+    pub(crate) claims: Vec<Claim>,
     pub(crate) outcome: Outcome,
 }
 
@@ -214,7 +217,8 @@ impl Tail {
         });
         let (rows, head) = self.rows(conversation, self.epoch(), events, batch);
         let outcome = Outcome::Appended(Appended::Head(head));
-        Ruling { rows, tail: Some(Self { head, holder }), ..Ruling::nothing(outcome) }
+        let claims = events.iter().flat_map(Event::claims).cloned().collect();
+        Ruling { rows, tail: Some(Self { head, holder }), claims, ..Ruling::nothing(outcome) }
     }
 
     fn take(&self, conversation: &str, owner: &str, now: u64, term: u64) -> Result<Ruling, JournalError> {
@@ -250,7 +254,7 @@ impl Tail {
 
 impl Ruling {
     const fn nothing(outcome: Outcome) -> Self {
-        Self { rows: Vec::new(), tail: None, late: None, outcome }
+        Self { rows: Vec::new(), tail: None, late: None, claims: Vec::new(), outcome }
     }
 
     fn note(late: &LateResult) -> Self {
@@ -278,6 +282,27 @@ impl Outcome {
     fn foreign(&self) -> JournalError {
         JournalError::Broken(format!("the store gave the answer to another call: {self:?}"))
     }
+}
+
+/// Who has a name after a claim, none where nobody has. `has` had it before.
+pub(crate) fn claimed(
+    claim: &Claim,
+    conversation: &str,
+    has: Option<String>,
+) -> Result<Option<String>, JournalError> {
+    match (claim, has) {
+        (Claim::Take(name), Some(by)) if by != conversation => {
+            Err(JournalError::Claimed { name: name.clone(), by })
+        }
+        (Claim::Take(_) | Claim::TakeOver(_), _) => Ok(Some(conversation.to_owned())),
+        (Claim::GiveBack(_), has) => Ok(has.filter(|by| by != conversation)),
+    }
+}
+
+/// The name that a claim is about.
+pub(crate) fn name_of(claim: &Claim) -> &str {
+    let (Claim::Take(name) | Claim::TakeOver(name) | Claim::GiveBack(name)) = claim;
+    name
 }
 
 /// The id of a batch that a journal takes.

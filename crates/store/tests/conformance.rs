@@ -142,3 +142,27 @@ fn late_results_are_kept_apart() {
 fn a_fault_leaves_a_late_result_kept_or_not() {
     check(rules::a_fault_leaves_a_late_result_kept_or_not);
 }
+
+/// T22 (the store's half): an effect that two conversations want.
+#[test]
+fn a_name_has_one_conversation() {
+    check(rules::a_name_has_one_conversation);
+}
+
+/// T8 (the store's half).
+#[test]
+fn a_work_claims_with_its_events() {
+    check(rules::a_work_claims_with_its_events);
+}
+
+/// T22 (the store's half).
+#[test]
+fn a_race_for_a_name_has_one_winner() {
+    check(rules::a_race_for_a_name_has_one_winner);
+}
+
+/// T14, T15.
+#[test]
+fn a_fault_leaves_a_name_with_its_record() {
+    check(rules::a_fault_leaves_a_name_with_its_record);
+}

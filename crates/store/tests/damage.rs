@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use harness::{Folder, event, fill};
 use sommelier_store::{
-    Damage, Epoch, Finding, Heads, Journal, JournalError, Record, SqliteStore, computed_hash,
+    Claim, Damage, Epoch, Finding, Heads, Journal, JournalError, Record, SqliteStore, computed_hash,
 };
 
 /// A journal of two conversations, the heads that were exported and the records, with the log beside the file
@@ -30,6 +30,8 @@ impl Crashed {
             fill(&store, "b", 2);
         }
         store.note_late("a", Epoch::NONE, &event(99)).unwrap();
+        let claiming = event(12).claiming([Claim::Take("refund 17".to_owned())]);
+        store.append("b", 12, Epoch::NONE, &[claiming]).unwrap();
         if !in_the_log {
             let copied: i64 =
                 live.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0)).unwrap();
@@ -139,6 +141,29 @@ fn a_bit_of_the_file_is_found_or_means_nothing() {
 fn a_truncated_file_is_found() {
     let (found, tried) = at_many_places(false, Folder::journal, 40, cut);
     assert!(found + 1 >= tried, "{found} of {tried}");
+}
+
+/// T18: names that one conversation has at a time and that cannot be read are told, and stop nobody.
+#[test]
+fn names_that_cannot_be_read_are_told() {
+    let folder = Folder::new();
+    let store = folder.open();
+    fill(&store, "a", 2);
+    // The type of the column is looked at when it is written, not when it is read.
+    folder
+        .raw()
+        .execute_batch(
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = replace(sql, 'STRICT, ', '') WHERE name = 'claims';
+             PRAGMA writable_schema = RESET;
+             INSERT INTO claims VALUES ('refund 17', x'ff')",
+        )
+        .unwrap();
+    let findings = folder.open().verify(None, &Heads::new()).unwrap().findings;
+    let named: Vec<(&str, u64)> =
+        findings.iter().map(|finding| (&*finding.conversation, finding.seq)).collect();
+    assert_eq!(named, [("#claims", 1)]);
+    fill(&folder.open(), "a", 1);
 }
 
 /// T18: records whose conversation was taken away belong to nobody, and that is told.

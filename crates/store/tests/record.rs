@@ -11,7 +11,7 @@ use std::thread;
 use harness::{Folder, event};
 use rusqlite::Connection;
 use sommelier_store::{
-    Epoch, Event, Hash, Head, Heads, Journal, LEASE_TAKEN, MAX_BODY, MemoryStore, Record, Unfit,
+    Claim, Epoch, Event, Hash, Head, Heads, Journal, LEASE_TAKEN, MAX_BODY, MemoryStore, Record, Unfit,
     computed_hash,
 };
 
@@ -75,7 +75,7 @@ fn a_journal_of_the_first_version_is_read() {
     let heads: Heads = serde_json::from_str(include_str!("golden/v1.heads.json")).unwrap();
     let store = folder.open();
     let version = |raw: &Connection| raw.query_row("PRAGMA user_version", (), |row| row.get::<_, i32>(0));
-    assert_eq!(version(&folder.raw()), Ok(2), "what it lacked was added");
+    assert_eq!(version(&folder.raw()), Ok(3), "what it lacked was added");
     assert_eq!(store.heads().unwrap(), heads);
     assert!(store.verify(None, &heads).unwrap().is_sound());
     assert_eq!(store.append("guest-7", 4, Epoch::new(2), &[event(5)]).unwrap().head().seq, 5);
@@ -87,6 +87,21 @@ fn a_journal_of_the_first_version_is_read() {
     let memory = MemoryStore::new();
     golden(&memory);
     assert_eq!(memory.heads().unwrap(), heads);
+}
+
+/// T20: so is one of the second version, which knew of no names that one conversation has at a time.
+#[test]
+fn a_journal_of_the_second_version_is_read() {
+    let folder = Folder::new();
+    folder.raw().execute_batch(include_str!("golden/v1.sql")).unwrap();
+    drop(folder.open());
+    folder.raw().execute_batch("DROP TABLE claims; PRAGMA user_version = 2").unwrap();
+    let heads: Heads = serde_json::from_str(include_str!("golden/v1.heads.json")).unwrap();
+    let store = folder.open();
+    assert_eq!((store.heads().unwrap(), store.claims().unwrap()), (heads, Vec::new()));
+    let taken = event(5).claiming([Claim::Take("refund 17".to_owned())]);
+    assert_eq!(store.append("guest-7", 4, Epoch::new(2), &[taken]).unwrap().head().seq, 5);
+    assert_eq!(store.claimed("refund 17").unwrap().as_deref(), Some("guest-7"));
 }
 
 /// T20: several that open an old journal at the same moment bring it up once, and one that has it open already

@@ -166,11 +166,11 @@ fn a_dead_writer_leaves_nobody_waiting() {
 fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
     type IsExpected = fn(&OpenError) -> bool;
     let foreign: IsExpected = |error| matches!(error, OpenError::Foreign { .. });
-    let newer: IsExpected = |error| matches!(error, OpenError::UnknownVersion { found: 0 | 3, known: 2, .. });
+    let newer: IsExpected = |error| matches!(error, OpenError::UnknownVersion { found: 0 | 4, known: 3, .. });
     let cases: [(&str, IsExpected); 4] = [
         ("PRAGMA application_id = 7", foreign),
         ("CREATE TABLE mine (x)", foreign),
-        ("PRAGMA application_id = 0x536F6D6D; PRAGMA user_version = 3; CREATE TABLE events (x)", newer),
+        ("PRAGMA application_id = 0x536F6D6D; PRAGMA user_version = 4; CREATE TABLE events (x)", newer),
         ("PRAGMA application_id = 0x536F6D6D; CREATE TABLE events (x)", newer),
     ];
     for (statements, expected) in cases {

@@ -5,9 +5,9 @@ use std::path::Path;
 use reservo_ledger::SqliteBookings;
 use serde::Serialize;
 use sommelier_handoff::Divergence;
-use sommelier_runner::DurableError;
 use sommelier_runner::durable::replay;
 use sommelier_runner::journal::{Finding, Heads, Record};
+use sommelier_runner::{ClaimFault, DurableError, check_claims};
 use sommelier_store::Journal;
 
 use crate::bookings::{Mismatch, Told, is_of};
@@ -24,6 +24,8 @@ struct Report {
     /// Runs that this release cannot play, since they began with other agents. Their records are sound.
     unplayed: Vec<Found>,
     ledger: Ledger,
+    /// What conversations have claimed and by the records should not have, or the other way round.
+    claims: Vec<String>,
 }
 
 /// The house's bookings, which have to be those that the records tell of.
@@ -67,16 +69,18 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, heads: Option<&Path>) ->
         told.read(&name, &records);
         play(desk, &name, &records, &mut findings, &mut unplayed)?;
     }
+    let claims: Vec<String> = check_claims(&desk.store)?.iter().map(ClaimFault::to_string).collect();
     let ledger = SqliteBookings::beside(&desk.store)?;
     let is_unread = |key: &str| unread.iter().any(|name| is_of(key, name));
     let (bookings, mismatches) = told.compare(&ledger, is_unread)?;
     let report = Report {
-        sound: findings.is_empty() && mismatches.is_empty(),
+        sound: findings.is_empty() && mismatches.is_empty() && claims.is_empty(),
         conversations: verified.conversations,
         records: verified.records,
         findings,
         unplayed,
         ledger: Ledger { bookings, findings: mismatches },
+        claims,
     };
     teller.tell(|| text(&report), &report)?;
     Ok(u8::from(!report.sound))
@@ -112,7 +116,7 @@ fn read(file: &Path) -> Result<Heads, Fault> {
 }
 
 fn text(report: &Report) -> String {
-    let how = match report.findings.len() + report.ledger.findings.len() {
+    let how = match report.findings.len() + report.ledger.findings.len() + report.claims.len() {
         0 => "sound".to_owned(),
         count => format!("{count} findings"),
     };
@@ -123,6 +127,9 @@ fn text(report: &Report) -> String {
     }
     for found in &report.ledger.findings {
         text.push_str(&format!("\n{}", found.line()));
+    }
+    for found in &report.claims {
+        text.push_str(&format!("\n{found}"));
     }
     for found in &report.unplayed {
         text.push_str(&format!("\nnot played: {}", found.line()));

@@ -221,6 +221,10 @@ impl CallTools {
             digest: hex(call.input().get()),
             effect: definition.table().effect(call.name()).as_str().into(),
             business_key: definition.table().business_key(call).map(Into::into),
+            per_conversation: definition
+                .table()
+                .declaration(call.name())
+                .is_some_and(|declared| declared.is_per_conversation()),
             undoes: undone(definition, call, chronicle),
         })
     }

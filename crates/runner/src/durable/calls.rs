@@ -16,14 +16,12 @@ use sommelier_runtime::tool::{
 use sommelier_runtime::{Definition, ToolOutput};
 use tracing::{Span, dispatcher};
 
+use super::MOST_ATTEMPTS;
 use super::log::{Log, Worked};
 use crate::dispatch::{self, Pass};
 use crate::journal::JournalError;
 use crate::secrets::Vault;
 use crate::{RunError, Runner, spans};
-
-/// How often a call is made whose tool fails inside, while it may be made again at all.
-const MOST_ATTEMPTS: u32 = 3;
 
 /// The calls of one reply, with what they are run with.
 struct Desk<'a> {
@@ -36,6 +34,9 @@ struct Desk<'a> {
     scope: String,
 }
 
+/// What is to be done with each call of a reply, in order of their places.
+type Courses<'a> = Vec<(usize, &'a ToolUse, Course)>;
+
 /// What is to be done with a call.
 enum Course {
     /// It runs, past the gate.
@@ -46,7 +47,7 @@ enum Course {
     Known(ToolOutput),
     /// Nobody here knows, so a person is asked.
     Doubt,
-    /// The same effect was had before under another key, which gave this: a person is asked.
+    /// The same effect was had before under another key: a person is asked, and shown this of it.
     Repeats(Box<str>),
 }
 
@@ -64,31 +65,29 @@ impl Runner<'_> {
         };
         let scope = calls.scope();
         let desk = Desk { runner: self, agent, calls: &calls, log, vault, span, scope };
-        let courses = desk.courses();
-        let mut doubted = places(&courses, |course| matches!(course, Course::Doubt));
-        doubted.extend(desk.switched_off());
-        if !doubted.is_empty() {
-            let what = InputKind::ToolInDoubt { places: doubted };
-            return log.feed_at(relay, Step::CallTools(calls), what, self.now()).map_err(RunError::misfit);
-        }
-        let asked: Vec<AskedCall> = courses.iter().filter_map(asked).collect();
-        if !asked.is_empty() {
-            let what = InputKind::ApprovalAsked { calls: asked };
-            return log.feed_at(relay, Step::CallTools(calls), what, self.now()).map_err(RunError::misfit);
-        }
-        if courses.is_empty() {
-            // What the reply called was switched off meanwhile.
-            let step = Step::CallTools(calls);
-            return log.feed_at(relay, step, InputKind::ToolsSkipped, self.now()).map_err(RunError::misfit);
-        }
-        let starts = places(&courses, |course| {
-            matches!(course, Course::Run(Pass::Runs | Pass::Approved(_)) | Course::Again)
-        });
-        log.intend_calls(relay, &calls, &starts, self.now()).map_err(RunError::Unkept)?;
+        let mut tries = 1;
+        let courses = loop {
+            let courses = desk.courses().map_err(RunError::Unkept)?;
+            if let Some(what) = desk.instead(&courses) {
+                let step = Step::CallTools(calls);
+                return log.feed_at(relay, step, what, self.now()).map_err(RunError::misfit);
+            }
+            match log.intend_calls(relay, &calls, &starts(&courses), self.now()) {
+                Ok(()) => break courses,
+                // Another conversation was faster, and a person is asked about that now.
+                Err(JournalError::Claimed { .. }) if tries < MOST_ATTEMPTS => tries += 1,
+                Err(why) => return Err(RunError::Unkept(why)),
+            }
+        };
         let said = desk.run(&courses).map_err(RunError::Unkept)?;
         let step = said.iter().try_fold(Step::CallTools(calls), |step, input| log.follow(relay, step, input));
         step.map_err(RunError::misfit)
     }
+}
+
+/// The places of the calls that are to run.
+fn starts(courses: &[(usize, &ToolUse, Course)]) -> Vec<usize> {
+    places(courses, |course| matches!(course, Course::Run(Pass::Runs | Pass::Approved(_)) | Course::Again))
 }
 
 /// A call that a person is to be asked about before it runs.
@@ -110,36 +109,93 @@ impl<'a> Desk<'a> {
         self.calls.run().conversation()
     }
 
-    fn courses(&self) -> Vec<(usize, &'a ToolUse, Course)> {
-        let course = |(place, call)| (place, call, self.course(place, call));
-        self.calls.calls().map(course).collect()
-    }
-
-    fn course(&self, place: usize, call: &ToolUse) -> Course {
-        match self.log.begun(self.run_name(), place) {
-            Some(begun) => self.gone_on(place, call, &begun),
-            None if self.calls.is_approved(place) => Course::Run(Pass::Approved(spans::APPROVED_BY_PERSON)),
-            None => match self.repeated(place, call) {
-                Some(earlier) => Course::Repeats(earlier),
-                None => {
-                    let gate = self.runner.decides();
-                    Course::Run(dispatch::pass(self.agent, (place, call), &self.scope, gate, self.vault))
-                }
-            },
+    /// What comes before any of the calls can run; `None` where nothing does.
+    fn instead(&self, courses: &Courses<'_>) -> Option<InputKind> {
+        let mut doubted = places(courses, |course| matches!(course, Course::Doubt));
+        doubted.extend(self.switched_off());
+        if !doubted.is_empty() {
+            return Some(InputKind::ToolInDoubt { places: doubted });
         }
+        let asked: Vec<AskedCall> = courses.iter().filter_map(asked).collect();
+        if !asked.is_empty() {
+            return Some(InputKind::ApprovalAsked { calls: asked });
+        }
+        // What the reply called was switched off meanwhile.
+        courses.is_empty().then_some(InputKind::ToolsSkipped)
     }
 
-    /// What an effect gave that stands and is the one that this call is for: a model that plans anew calls for it under
-    /// another key.
-    fn repeated(&self, place: usize, call: &ToolUse) -> Option<Box<str>> {
-        let business_key = self.agent.table().business_key(call)?;
-        dispatch::check(self.agent, call, self.vault).ok()?;
+    fn courses(&self) -> Result<Courses<'a>, JournalError> {
+        let mut courses: Courses<'a> = Vec::new();
+        for (place, call) in self.calls.calls() {
+            let course = match self.course(place, call)? {
+                Course::Run(pass) if !self.calls.may_repeat(place) => {
+                    self.twin(call, &courses).map_or(Course::Run(pass), Course::Repeats)
+                }
+                course => course,
+            };
+            courses.push((place, call, course));
+        }
+        Ok(courses)
+    }
+
+    fn course(&self, place: usize, call: &ToolUse) -> Result<Course, JournalError> {
+        if let Some(begun) = self.log.begun(self.run_name(), place) {
+            return Ok(self.gone_on(place, call, &begun));
+        }
+        if !self.calls.may_repeat(place)
+            && let Some(earlier) = self.repeated(place, call)?
+        {
+            return Ok(Course::Repeats(earlier));
+        }
+        if self.calls.is_approved(place) {
+            return Ok(Course::Run(Pass::Approved(spans::APPROVED_BY_PERSON)));
+        }
+        let gate = self.runner.decides();
+        Ok(Course::Run(dispatch::pass(self.agent, (place, call), &self.scope, gate, self.vault)))
+    }
+
+    /// What is to be told of an effect that stands and is the one that this call is for: a model that plans anew calls for
+    /// it under another key, and a customer who is in a hurry asks for it in a second conversation.
+    fn repeated(&self, place: usize, call: &ToolUse) -> Result<Option<Box<str>>, JournalError> {
+        let Some(business_key) = self.business_key(call) else { return Ok(None) };
         let key = idempotency_key(&self.scope, place);
         let unknown = || format!("{} may have happened; nobody knows", call.name()).into();
-        self.log.chronicle(|chronicle| {
+        let here = self.log.chronicle(|chronicle| {
             let earlier = chronicle.live(call.name(), &business_key, &key)?;
             Some(earlier.result.clone().unwrap_or_else(unknown))
-        })
+        });
+        let declared = self.agent.table().declaration(call.name());
+        if here.is_some()
+            || declared.is_none_or(|of| of.is_per_conversation() || of.effect() == Effect::ReadOnly)
+        {
+            return Ok(here);
+        }
+        let by = self.log.claimed_elsewhere(&Begun::claim_of(call.name(), &business_key))?;
+        Ok(by.map(|by| {
+            // The model may come to read what the question says, and another customer's name is not for it.
+            tracing::info!(parent: self.span, conversation = by, tool = call.name(), "the same effect stands in another conversation");
+            format!("{} for the same stands in another conversation, or is under way there", call.name()).into()
+        }))
+    }
+
+    /// An earlier call of the same reply that is for the same effect, and is to run or may have run.
+    fn twin(&self, call: &ToolUse, before: &[(usize, &ToolUse, Course)]) -> Option<Box<str>> {
+        let business_key = self.business_key(call)?;
+        let is_twin = |(_, other, course): &&(usize, &ToolUse, Course)| {
+            let runs = !matches!(course, Course::Run(Pass::Answered(_) | Pass::Denied(_)));
+            runs && other.name() == call.name() && self.business_key(other).as_ref() == Some(&business_key)
+        };
+        let (_, twin, _) = before.iter().find(is_twin)?;
+        Some(format!("call {} of the same reply is for the same", twin.id()).into())
+    }
+
+    /// Which effect a call is for, where it says so and can be run.
+    fn business_key(&self, call: &ToolUse) -> Option<String> {
+        let table = self.agent.table();
+        let business_key =
+            table.business_key(call).filter(|_| table.effect(call.name()) != Effect::ReadOnly)?;
+        dispatch::check(self.agent, call, self.vault).ok()?;
+        Some(business_key)
     }
 
     /// Calls that were begun and whose tool was switched off since. They are not called again, and what came of them is

@@ -1,5 +1,6 @@
 //! The writing down of a run while it is driven: decide, record, act, record, answer.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use sommelier_handoff::{
 };
 use sommelier_runtime::ToolOutput;
 
-use crate::journal::{Epoch, Event, Head, Journal, JournalError, Undone};
+use crate::journal::{Claim, Epoch, Event, Head, Journal, JournalError, Undone};
 use crate::secrets::Secrets;
 
 /// The records of one conversation, as they are written. What follows from an input is written with it, in one batch;
@@ -34,6 +35,8 @@ struct Inside {
     head: Option<Head>,
     pending: Vec<Event>,
     chronicle: Chronicle,
+    /// What the conversation has claimed, with what is pending.
+    claims: BTreeSet<String>,
     /// When the lease was renewed last, by a clock that nobody sets.
     renewed: Instant,
     /// Why nothing is written any more.
@@ -60,7 +63,9 @@ impl<'j> Log<'j> {
         opened_at: Option<AgentName>,
     ) -> Self {
         let End { seq, epoch, chronicle, renewed, head, secrets } = end;
-        let inside = Inside { seq, epoch, head, pending: Vec::new(), chronicle, renewed, stopped: None };
+        let claims = chronicle.claims();
+        let pending = Vec::new();
+        let inside = Inside { seq, epoch, head, pending, chronicle, claims, renewed, stopped: None };
         let term = Duration::from_millis(term);
         let conversation = conversation.into();
         Self { journal, conversation, term, resumed: None, opened_at, secrets, inside: Mutex::new(inside) }
@@ -164,10 +169,11 @@ impl<'j> Log<'j> {
         let attempt = inside.chronicle.attempts(run, call.number()).saturating_add(1);
         let what = call.intent(relay, attempt);
         inside.announce(&self.conversation, Announced { run: run.into(), at, what });
-        self.write(inside)
+        self.write(&mut inside)
     }
 
-    /// Writes down that tools are about to run, all of them in one batch.
+    /// Writes down that tools are about to run, all of them in one batch. Where another conversation has begun one of these
+    /// effects meanwhile ([`JournalError::Claimed`]) none of them is begun, and all is as it was.
     pub(crate) fn intend_calls(
         &self,
         relay: &Relay,
@@ -176,12 +182,29 @@ impl<'j> Log<'j> {
         at: Millis,
     ) -> Result<(), JournalError> {
         let mut inside = self.lock();
-        for place in places {
-            let Some(what) = calls.intent(relay, *place, &inside.chronicle) else { continue };
-            inside
-                .announce(&self.conversation, Announced { run: calls.run().conversation().into(), at, what });
+        let run = calls.run().conversation();
+        let intents: Vec<(Announced, bool)> = places
+            .iter()
+            .filter_map(|place| {
+                let what = calls.intent(relay, *place, &inside.chronicle)?;
+                Some((Announced { run: run.into(), at, what }, calls.may_repeat(*place)))
+            })
+            .collect();
+        let mut before = None;
+        for (told, takes_over) in intents {
+            before.get_or_insert_with(|| inside.mark());
+            inside.intend(&self.conversation, told, takes_over);
         }
-        self.write(inside)
+        let written = self.write(&mut inside);
+        if let (Err(JournalError::Claimed { .. }), Some(before)) = (&written, before) {
+            inside.back_to(before);
+        }
+        written
+    }
+
+    /// The conversation that has this name, where it is another one.
+    pub(crate) fn claimed_elsewhere(&self, name: &str) -> Result<Option<String>, JournalError> {
+        Ok(self.journal.claimed(name)?.filter(|by| **by != *self.conversation))
     }
 
     /// The call that was begun at this place and has no outcome on record.
@@ -199,7 +222,7 @@ impl<'j> Log<'j> {
     pub(crate) fn completed(&self, input: &Input, others_work: bool) -> Result<(), JournalError> {
         let mut inside = self.lock();
         inside.note(input);
-        if others_work || inside.stopped.is_some() { self.write(inside) } else { Ok(()) }
+        if others_work || inside.stopped.is_some() { self.write(&mut inside) } else { Ok(()) }
     }
 
     /// Runs a tool and writes down what it said in one transaction: what it has written and the record are both there, or
@@ -211,21 +234,23 @@ impl<'j> Log<'j> {
         at: Millis,
         work: &mut dyn FnMut(&dyn std::any::Any) -> Worked,
     ) -> Result<ToolOutput, JournalError> {
-        let inside = self.lock();
-        let mut inside = self.written(inside)?;
+        let mut inside = self.lock();
+        self.write(&mut inside)?;
         let mut said = None;
         let mut events = |transaction: &dyn std::any::Any| {
             let Worked { output, keeps } = work(transaction);
             let what = InputKind::tool_output(place, output.clone());
             let input = Input { run: run.into(), at, what };
-            said = Some((output, input.clone(), keeps));
-            if keeps { Ok(vec![event_of(&input).map_err(|_| Undone)?]) } else { Err(Undone) }
+            let event = event_of(&input).map(|event| event.claiming(inside.claims_after(&input)));
+            said = Some((output, input, keeps));
+            if keeps { Ok(vec![event.map_err(|_| Undone)?]) } else { Err(Undone) }
         };
         let appended = self.journal.append_with(&self.conversation, inside.seq, inside.epoch, &mut events);
         match (appended, said) {
             (Ok(appended), Some((output, input, _))) => {
                 inside.wrote(appended.head());
                 inside.chronicle.note_input(&input);
+                inside.claims = inside.chronicle.claims();
                 Ok(output)
             }
             // Where the database has undone what was to stay, nothing is known but that it is not there.
@@ -241,26 +266,19 @@ impl<'j> Log<'j> {
 
     /// Writes what is kept. Before anything is done outside.
     pub(crate) fn flush(&self) -> Result<(), JournalError> {
-        self.write(self.lock())
+        self.write(&mut self.lock())
     }
 
-    fn write(&self, inside: MutexGuard<'_, Inside>) -> Result<(), JournalError> {
-        self.written(inside).map(drop)
-    }
-
-    fn written<'a>(
-        &self,
-        mut inside: MutexGuard<'a, Inside>,
-    ) -> Result<MutexGuard<'a, Inside>, JournalError> {
+    fn write(&self, inside: &mut Inside) -> Result<(), JournalError> {
         if let Some(why) = inside.stopped.clone() {
             // A lease that is renewed beside the work is where a worker may learn first that it has lost it.
             if let JournalError::Fenced(_) = why {
-                self.keep_late(&mut inside);
+                self.keep_late(inside);
             }
             return Err(why);
         }
         if inside.pending.is_empty() {
-            return Ok(inside);
+            return Ok(());
         }
         let before = Instant::now();
         match self.journal.append(&self.conversation, inside.seq, inside.epoch, &inside.pending) {
@@ -268,11 +286,13 @@ impl<'j> Log<'j> {
                 inside.pending.clear();
                 inside.renewed = before;
                 inside.wrote(appended.head());
-                Ok(inside)
+                Ok(())
             }
+            // Nothing was written, and whoever wanted to begin the effect decides anew.
+            Err(why @ JournalError::Claimed { .. }) => Err(why),
             Err(why) => {
                 if let JournalError::Fenced(_) = why {
-                    self.keep_late(&mut inside);
+                    self.keep_late(inside);
                 }
                 Err(inside.stop(why))
             }
@@ -336,24 +356,86 @@ pub(crate) struct Worked {
     pub(crate) keeps: bool,
 }
 
+/// Where what is kept stood once.
+struct Mark {
+    pending: usize,
+    chronicle: Chronicle,
+    claims: BTreeSet<String>,
+}
+
+/// Whether a name may have to be given back when this is on record.
+fn may_end_claims(what: &InputKind) -> bool {
+    matches!(
+        what,
+        InputKind::ToolCompleted { .. } | InputKind::ToolFailed { .. } | InputKind::HumanAnswered { .. }
+    )
+}
+
+/// From the names that are had to those that are to be had.
+fn changes(had: &BTreeSet<String>, now: &BTreeSet<String>) -> Vec<Claim> {
+    let given = had.difference(now).cloned().map(Claim::GiveBack);
+    given.chain(now.difference(had).cloned().map(Claim::Take)).collect()
+}
+
 impl Inside {
     fn note(&mut self, input: &Input) {
         self.chronicle.note_input(input);
-        self.keep(input.what.name(), input.at, input.body());
+        let claims = if may_end_claims(&input.what) { self.claim() } else { Vec::new() };
+        self.keep(input.what.name(), input.at, input.body(), claims);
     }
 
     fn announce(&mut self, conversation: &str, told: Announced) {
         self.chronicle.note_announced(conversation, &told);
-        self.keep(told.what.name(), told.at, told.body());
+        self.keep(told.what.name(), told.at, told.body(), Vec::new());
+    }
+
+    /// Keeps that a call is to run. It takes the name of its effect over where a person has said that it may be repeated.
+    fn intend(&mut self, conversation: &str, told: Announced, takes_over: bool) {
+        self.chronicle.note_announced(conversation, &told);
+        let over = |claim| match claim {
+            Claim::Take(name) if takes_over => Claim::TakeOver(name),
+            claim => claim,
+        };
+        let claims = self.claim().into_iter().map(over).collect();
+        self.keep(told.what.name(), told.at, told.body(), claims);
+    }
+
+    /// How the names that the conversation has are to change, by what its records say now.
+    fn claim(&mut self) -> Vec<Claim> {
+        let claims = self.chronicle.claims();
+        let changes = changes(&self.claims, &claims);
+        self.claims = claims;
+        changes
+    }
+
+    /// How they are to change when this input is on record.
+    fn claims_after(&self, input: &Input) -> Vec<Claim> {
+        if self.claims.is_empty() {
+            return Vec::new();
+        }
+        let mut chronicle = self.chronicle.clone();
+        chronicle.note_input(input);
+        changes(&self.claims, &chronicle.claims())
+    }
+
+    fn mark(&self) -> Mark {
+        Mark { pending: self.pending.len(), chronicle: self.chronicle.clone(), claims: self.claims.clone() }
+    }
+
+    /// As if nothing had been kept since.
+    fn back_to(&mut self, mark: Mark) {
+        self.pending.truncate(mark.pending);
+        self.chronicle = mark.chronicle;
+        self.claims = mark.claims;
     }
 
     fn announce_all(&mut self, conversation: &str, told: impl IntoIterator<Item = Announced>) {
         told.into_iter().for_each(|told| self.announce(conversation, told));
     }
 
-    fn keep(&mut self, kind: &str, at: Millis, body: serde_json::Result<String>) {
+    fn keep(&mut self, kind: &str, at: Millis, body: serde_json::Result<String>, claims: Vec<Claim>) {
         match event(kind, at, body) {
-            Ok(event) => self.pending.push(event),
+            Ok(event) => self.pending.push(event.claiming(claims)),
             // What cannot be written down must not be acted upon.
             Err(why) => {
                 self.stop(JournalError::Broken(format!("{kind} cannot be written down: {why}")));

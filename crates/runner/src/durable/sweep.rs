@@ -2,12 +2,8 @@
 
 use sommelier_handoff::{Hop, InputKind, Millis, Replay, Step};
 
-use super::{DurableError, DurableRunner, Settled};
+use super::{DurableError, DurableRunner, MOST_ATTEMPTS, Settled};
 use crate::journal::JournalError;
-
-/// How often a model is asked for the same reply by sweepers. A run that ends its process each time is for a person to look
-/// at.
-const MOST_ATTEMPTS: u32 = 5;
 
 /// A conversation in which something is to be done and nobody does it.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,6 +4,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use thiserror::Error;
 
+use super::claim::Claim;
+
 /// The kind of the events by which leases are taken. Only a store writes it.
 pub const LEASE_TAKEN: &str = "lease_taken";
 
@@ -38,6 +40,7 @@ pub struct Event {
     version: u32,
     at: u64,
     body: String,
+    claims: Vec<Claim>,
 }
 
 impl Event {
@@ -53,7 +56,7 @@ impl Event {
         at: u64,
         body: impl Into<String>,
     ) -> Result<Self, Unfit> {
-        let event = Self { kind: kind.into(), version, at, body: body.into() };
+        let event = Self { kind: kind.into(), version, at, body: body.into(), claims: Vec::new() };
         let legal = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
         if !(1..=MAX_KIND).contains(&event.kind.len())
             || !event.kind.bytes().all(legal)
@@ -74,12 +77,24 @@ impl Event {
     /// For stores: the event by which an owner takes a lease, for a `term` in milliseconds.
     pub fn lease_taken(owner: &str, at: u64, term: u64) -> Self {
         let body = serde_json::json!({ "owner": owner, "term": term }).to_string();
-        Self { kind: LEASE_TAKEN.to_owned(), version: 1, at, body }
+        Self { kind: LEASE_TAKEN.to_owned(), version: 1, at, body, claims: Vec::new() }
     }
 
     /// For stores: an event as it was read back, unchecked. What is wrong with it shows in its hash.
     pub const fn unchecked(kind: String, version: u32, at: u64, body: String) -> Self {
-        Self { kind, version, at, body }
+        Self { kind, version, at, body, claims: Vec::new() }
+    }
+
+    /// The event with what it does to the names that one conversation has at a time, in this order. It is done when the event
+    /// is written, and is not part of what is read back.
+    #[must_use]
+    pub fn claiming(self, claims: impl IntoIterator<Item = Claim>) -> Self {
+        Self { claims: claims.into_iter().collect(), ..self }
+    }
+
+    /// What it does to the names that one conversation has at a time.
+    pub fn claims(&self) -> &[Claim] {
+        &self.claims
     }
 
     /// What kind of thing happened.

@@ -8,6 +8,7 @@
 //! stores, in a file of SQLite and in memory, and its docs say what every store promises; its feature `conformance` holds
 //! a store of one's own to it. What a store alone has a use for says so in its docs.
 
+mod claim;
 mod event;
 mod finding;
 mod hash;
@@ -19,6 +20,7 @@ mod work;
 
 use thiserror::Error;
 
+pub use claim::Claim;
 pub use event::{Event, LEASE_TAKEN, MAX_BODY, MAX_NAME, MAX_NUMBER, Unfit};
 pub use finding::{Damage, Finding, Verified};
 pub use hash::{Hash, NotAHash};
@@ -28,7 +30,7 @@ pub use lease::{Epoch, Lease};
 pub use record::Record;
 pub use work::{Undone, Work};
 
-/// A journal of events, in conversations that know nothing of each other.
+/// A journal of events, in conversations that know nothing of each other but for the names that one of them has at a time.
 ///
 /// There is one way to write, [`append`](Self::append): leases are taken by an append of their own kind, and
 /// [`append_with`](Self::append_with) is an append whose events come about while it is made. What is answered with `Ok` is
@@ -40,7 +42,7 @@ pub trait Journal: Send + Sync {
     ///
     /// The same batch again, because its answer was lost, is not written again: it is answered with
     /// [`Appended::Duplicate`]. It is the same if conversation, `expected_seq` and events are the same, to
-    /// the byte.
+    /// the byte. What its events [claim](Event::claiming) is done in the same commit.
     ///
     /// # Errors
     ///
@@ -147,6 +149,20 @@ pub trait Journal: Send + Sync {
     /// [`JournalError::Damaged`] if one of them is nothing that can be read, or the store cannot be read.
     fn late(&self, conversation: &str) -> Result<Vec<LateResult>, JournalError>;
 
+    /// The conversation that has this name by a [`Claim`].
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    fn claimed(&self, name: &str) -> Result<Option<String>, JournalError>;
+
+    /// All names that are taken, in order, each with the conversation that has it.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    fn claims(&self) -> Result<Vec<(String, String)>, JournalError>;
+
     /// The names of all conversations, in order.
     ///
     /// # Errors
@@ -219,6 +235,14 @@ pub enum JournalError {
         owner: String,
         /// Until when, in milliseconds since 1970.
         until: u64,
+    },
+    /// An event takes a name that another conversation has. Nothing was written, also of what stood beside it in the batch.
+    #[error("conversation {by:?} has taken {name:?}")]
+    Claimed {
+        /// The name.
+        name: String,
+        /// The conversation that has it.
+        by: String,
     },
     /// The conversation is damaged, and nothing is written to it.
     #[error("read-only, since it is damaged: {0}")]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sommelier_handoff::{Agent, Answer, Relay};
+use sommelier_runner::journal::{Epoch, Journal};
 use sommelier_runner::{DurableRunner, Settled, Turn};
 use sommelier_runtime::tool::{CallContext, Failure, Found};
 use sommelier_runtime::{ScriptedModel, Tool, script};
@@ -95,4 +96,45 @@ fn one_that_panics_takes_nothing_from_the_others() {
         durable.answer(CONVERSATION, "guest-7/1/1/1/in_doubt", Answer::DidNotHappen, None, None).unwrap();
     assert_eq!(settled.answer(), "Booked; the mail was not sent.");
     assert_eq!(world.tries.load(Ordering::Relaxed), 1);
+}
+
+/// T5, T6: what ends its process each time it is begun is not begun for ever: a call that can have had no effect counts as failed,
+/// and of another one a person is asked.
+#[test]
+fn what_ends_its_process_each_time_is_not_begun_for_ever() {
+    const FAILED: &str = r#"{"error":"failed_inside","detail":"book failed inside; it has had no effect"}"#;
+    let most = DurableRunner::MOST_ATTEMPTS as usize;
+    for (kind, expected) in [
+        (Kind::ReadOnly, Ok(FAILED)),
+        (Kind::Transactional, Ok(FAILED)),
+        (Kind::Keyed, Err([("guest-7/1/1/0/in_doubt".to_owned(), "in_doubt")])),
+        (Kind::Queried, Err([("guest-7/1/1/0/in_doubt".to_owned(), "in_doubt")])),
+    ] {
+        let all = whole(kind);
+        let cut = all.iter().position(|record| record.event.kind() == "tool_intended").unwrap() + 1;
+        for begun in [most - 1, most] {
+            let store = journal_of(&all[..cut]);
+            for n in 1..begun as u64 {
+                let again = std::slice::from_ref(&all[cut - 1].event);
+                let head = store.head(CONVERSATION).unwrap();
+                store.append(CONVERSATION, head.seq, Epoch::new(1), again).unwrap();
+                assert_eq!(head.seq, cut as u64 + n - 1);
+            }
+            let (world, clock) = (Arc::default(), Clock::at(10_000));
+            let failing = ScriptedModel::new()
+                .turn("clerk", |_| script::call("tu_1", "book", r#"{"seat":7}"#))
+                .turn("clerk", |request| script::say(script::last_result(request)));
+            let (relay, runner) = (relay(kind, &world), runner(failing, &clock));
+            let settled = DurableRunner::new(&runner, &relay, &store).resume(CONVERSATION).unwrap();
+            let tried = world.tries.load(Ordering::Relaxed) + world.looks.load(Ordering::Relaxed);
+            assert_eq!(tried, usize::from(begun < most), "{kind:?}, {begun}");
+            if begun == most {
+                let came_to = match &settled {
+                    Settled::Waiting(_) => Err(asked(&settled)),
+                    settled => Ok(settled.answer().to_owned()),
+                };
+                assert_eq!(came_to, expected.clone().map(str::to_owned).map_err(Vec::from), "{kind:?}");
+            }
+        }
+    }
 }

@@ -18,6 +18,8 @@ pub struct Declaration {
     #[serde(skip)]
     pub(super) query: Option<Arc<Query>>,
     pub(super) business_key: Vec<Box<str>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) per_conversation: bool,
     pub(super) undoes: Option<Undoes>,
     pub(super) secrets: Vec<Box<str>>,
     pub(super) secret_results: Vec<Box<str>>,
@@ -33,6 +35,11 @@ impl Declaration {
     /// The members of the arguments that say which effect a call is for.
     pub fn business_key(&self) -> &[Box<str>] {
         &self.business_key
+    }
+
+    /// Whether two conversations may each have an effect of the same business key.
+    pub fn is_per_conversation(&self) -> bool {
+        self.per_conversation
     }
 
     /// Whose effect the tool undoes.
@@ -121,6 +128,7 @@ impl fmt::Debug for Declaration {
         f.debug_struct("Declaration")
             .field("effect", &self.effect)
             .field("business_key", &self.business_key)
+            .field("per_conversation", &self.per_conversation)
             .field("undoes", &self.undoes)
             .field("secrets", &self.secrets)
             .field("secret_results", &self.secret_results)

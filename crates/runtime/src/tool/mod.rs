@@ -176,11 +176,18 @@ impl Tool {
 
     /// Names the members of the arguments that say which effect a call is for, such as the room, the day and the hour of a
     /// booking: two calls that have them alike are for the same one, whichever keys and ids they carry. It should be what was
-    /// fixed before a model ran, and nothing that a model words.
+    /// fixed before a model ran, and nothing that a model words. A customer who asks for the same in a second conversation
+    /// asks for it twice too, so all conversations of a journal count, unless it is [of one](Self::per_conversation).
     ///
     /// A member that the arguments do not have is told when the agent is built.
     pub fn business_key(self, members: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         self.declare(|of| of.business_key = owned(members))
+    }
+
+    /// Declares that the business key tells effects of one conversation apart and says nothing of others: that two guests ask
+    /// for the same room is no repetition, and whether both can have it the tool itself knows.
+    pub fn per_conversation(self) -> Self {
+        self.declare(|of| of.per_conversation = true)
     }
 
     /// Declares that the tool undoes the effect of another one of its agent: of that call of `tool` in whose result stands,

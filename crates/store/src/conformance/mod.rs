@@ -35,9 +35,14 @@ use sommelier_runner::journal::{
 use crate::faults::{Fault, Faults};
 use crate::record::computed_hash;
 
+mod claims;
 mod late;
 mod works;
 
+pub use claims::{
+    a_fault_leaves_a_name_with_its_record, a_name_has_one_conversation, a_race_for_a_name_has_one_winner,
+    a_work_claims_with_its_events,
+};
 pub use late::{
     a_fault_leaves_a_late_result_kept_or_not, late_results_are_kept_apart, the_newest_records_are_told,
 };

@@ -243,6 +243,14 @@ impl Journal for SqliteStore {
         self.read(|connection| rows::late(connection, conversation))
     }
 
+    fn claimed(&self, name: &str) -> Result<Option<String>, JournalError> {
+        self.read(|connection| rows::claimed(connection, name))
+    }
+
+    fn claims(&self) -> Result<Vec<(String, String)>, JournalError> {
+        self.read(rows::claims)
+    }
+
     fn conversations(&self) -> Result<Vec<String>, JournalError> {
         self.read(rows::names)
     }
@@ -275,6 +283,10 @@ impl Journal for SqliteStore {
                 if let Some((seq, why)) = rows::late_damage(connection)? {
                     let damage = Damage::Unreadable(why);
                     verified.add(0, Some(Finding { conversation: "#late_results".to_owned(), seq, damage }));
+                }
+                if let Some(why) = rows::claims_damage(connection)? {
+                    let damage = Damage::Unreadable(why);
+                    verified.add(0, Some(Finding { conversation: "#claims".to_owned(), seq: 1, damage }));
                 }
             }
             Ok(verified)

@@ -15,10 +15,10 @@ use super::options::Options;
 const APPLICATION_ID: i32 = 0x536F_6D6D;
 
 /// The version of the tables.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 /// The tables of the journal, which nobody else writes to.
-pub(super) const OURS: [&str; 3] = ["conversations", "events", "late_results"];
+pub(super) const OURS: [&str; 4] = ["conversations", "events", "late_results", "claims"];
 
 /// Tables whose rows have the types that they were declared with. A conversation is a number in the records,
 /// so that their index stays small; what is hashed is its name.
@@ -63,13 +63,22 @@ CREATE TABLE late_results (
 ) STRICT;
 ";
 
+/// What version 3 has more than version 2: the names that one conversation has at a time. What was begun before it was
+/// brought up is not among them.
+const SINCE_2: &str = "
+CREATE TABLE claims (
+    name TEXT NOT NULL PRIMARY KEY,
+    conversation TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+";
+
 /// What a file is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// There is nothing in it.
     Empty,
-    /// A journal of version 1.
-    First,
+    /// A journal of an older version.
+    Older(i32),
     /// A journal of this version.
     Current,
 }
@@ -212,8 +221,8 @@ fn state(connection: &Connection, path: &Path) -> Result<State, OpenError> {
         return Err(OpenError::Foreign { path: path.to_owned(), found });
     }
     match number("PRAGMA user_version")? {
-        1 => Ok(State::First),
         VERSION => Ok(State::Current),
+        found @ 1..VERSION => Ok(State::Older(found)),
         found => Err(OpenError::UnknownVersion { path: path.to_owned(), found, known: VERSION }),
     }
 }
@@ -223,12 +232,21 @@ fn bring_up(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     let state = state(&transaction, path)?;
-    if state == State::Empty {
-        transaction.execute_batch(TABLES)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    let before = match state {
+        State::Empty => {
+            transaction.execute_batch(TABLES)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            1
+        }
+        State::Older(version) => version,
+        State::Current => VERSION,
+    };
+    for (version, more) in (1..).zip([SINCE_1, SINCE_2]) {
+        if version >= before {
+            transaction.execute_batch(more)?;
+        }
     }
-    if state != State::Current {
-        transaction.execute_batch(SINCE_1)?;
+    if before != VERSION {
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     Ok(transaction.commit()?)

@@ -3,11 +3,11 @@
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row as SqlRow, named_params};
 
 use sommelier_runner::journal::{
-    Damage, Epoch, Event, Finding, Hash, Head, Heads, JournalError, LateResult, Record,
+    Claim, Damage, Epoch, Event, Finding, Hash, Head, Heads, JournalError, LateResult, Record,
 };
 
 use crate::record::Row;
-use crate::rules::{Holder, Tail};
+use crate::rules::{Holder, Tail, name_of};
 
 /// A conversation's number in the tables.
 pub(super) type Id = Option<i64>;
@@ -190,6 +190,46 @@ pub(super) fn put_late(
         ":body": late.event.body(),
     };
     statement.execute(values).map(drop).map_err(told)
+}
+
+/// The conversation that has a name.
+pub(super) fn claimed(connection: &Connection, name: &str) -> Result<Option<String>, JournalError> {
+    let mut statement =
+        connection.prepare_cached("SELECT conversation FROM claims WHERE name = :name").map_err(told)?;
+    statement.query_row(named_params! {":name": name}, |row| row.get("conversation")).optional().map_err(told)
+}
+
+/// All names that are taken, in order, each with the conversation that has it.
+pub(super) fn claims(connection: &Connection) -> Result<Vec<(String, String)>, JournalError> {
+    read_claims(connection).map_err(told)
+}
+
+/// What SQLite says of names that cannot be read.
+pub(super) fn claims_damage(connection: &Connection) -> Result<Option<String>, JournalError> {
+    match read_claims(connection) {
+        Ok(_) => Ok(None),
+        Err(error) if is_damage(&error) => Ok(Some(error.to_string())),
+        Err(error) => Err(told(error)),
+    }
+}
+
+fn read_claims(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let mut statement = connection.prepare_cached("SELECT name, conversation FROM claims ORDER BY name")?;
+    statement.query_map((), |row| Ok((row.get("name")?, row.get("conversation")?)))?.collect()
+}
+
+/// Does what a claim says, or tells who has the name.
+pub(super) fn claim(connection: &Connection, conversation: &str, claim: &Claim) -> Result<(), JournalError> {
+    let name = name_of(claim);
+    let statement = match crate::rules::claimed(claim, conversation, claimed(connection, name)?)? {
+        Some(by) => connection
+            .prepare_cached("INSERT OR REPLACE INTO claims (name, conversation) VALUES (:name, :by)")
+            .and_then(|mut statement| statement.execute(named_params! {":name": name, ":by": by})),
+        None => connection
+            .prepare_cached("DELETE FROM claims WHERE name = :name")
+            .and_then(|mut statement| statement.execute(named_params! {":name": name})),
+    };
+    statement.map(drop).map_err(told)
 }
 
 /// Where each conversation ends.

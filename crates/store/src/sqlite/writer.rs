@@ -210,6 +210,11 @@ pub(super) fn put(
     faults.before()?;
     let id = rows::put_tail(transaction, conversation, tail)?;
     let mut pages = 1;
+    for claim in &ruling.claims {
+        faults.before()?;
+        rows::claim(transaction, conversation, claim)?;
+        pages += 1;
+    }
     for row in &ruling.rows {
         faults.before()?;
         rows::put(transaction, id, row)?;
