@@ -36,10 +36,11 @@ pub(crate) enum Use {
 /// A journal that is open, with the house whose conversations are in it.
 pub(crate) struct Desk {
     pub(crate) file: JournalFile,
-    pub(crate) store: SqliteStore,
     pub(crate) relay: Relay,
     runner: Runner<'static>,
     now: Option<Millis>,
+    // The last one to close the file leaves it whole, without a log beside it, and only the store knows when not to.
+    pub(crate) store: SqliteStore,
 }
 
 impl Desk {
@@ -68,7 +69,7 @@ impl Desk {
         let now = arguments.now.map(crate::time::millis);
         let model = Unhurried(Duration::from_millis(arguments.slow));
         let runner = Runner::new(model).gate(Gate::ask_all()).clock(move || now.unwrap_or_else(by_system));
-        Ok(Self { file, store, relay, runner, now })
+        Ok(Self { file, relay, runner, now, store })
     }
 
     /// Milliseconds since 1970.

@@ -8,10 +8,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+use rusqlite::Connection;
 use sommelier_crash::{Audit, CONVERSATION, Desk, Heard, KEY, Scenario, Scene, Watched, prepare_ledger};
-use sommelier_handoff::Answer;
+use sommelier_handoff::{Agent, Answer, Relay};
 use sommelier_runner::journal::{Head, Heads, Journal};
-use sommelier_runner::{DurableError, DurableRunner, Settled, Turn};
+use sommelier_runner::{DurableError, DurableRunner, Runner, Settled, Turn};
+use sommelier_runtime::tool::{CallContext, Failure};
+use sommelier_runtime::{ScriptedModel, Tool, script, tool_args};
 use sommelier_store::{Fault, Faults, Options, SqliteStore};
 
 const SCENARIO: Scenario = Scenario::Whole;
@@ -146,4 +149,54 @@ fn no_room_at_any_call_is_told_and_gone_on_from() {
         assert_eq!(world.audit(), whole, "{n}");
         faults.is_spent()
     });
+}
+
+tool_args! {
+    /// Whom to send to school.
+    struct Child {
+        /// The number of its parent.
+        parent: u32,
+    }
+}
+
+/// C160: a transactional tool that writes what the tables do not take has failed, and nothing of it is there. Its model is
+/// told, the run goes on, and so do all others on the same store.
+#[test]
+fn what_the_tables_do_not_take_is_a_failure_of_its_call_alone() {
+    let scene = Scene::new(env!("CARGO_TARGET_TMPDIR"));
+    let store = scene.store();
+    let beside = store.connection().unwrap();
+    beside
+        .execute_batch(
+            "CREATE TABLE parents (id INTEGER PRIMARY KEY) STRICT;
+             CREATE TABLE children (of INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED) STRICT;
+             INSERT INTO parents VALUES (1)",
+        )
+        .unwrap();
+    let enrol = Tool::new("enrol", "Enrols a child.", |child: Child, context: &CallContext<'_>| {
+        let connection: &Connection = context.transaction.unwrap().downcast_ref().unwrap();
+        connection.execute("INSERT INTO children VALUES (?1)", [child.parent]).unwrap();
+        Ok::<_, Failure>("enrolled")
+    });
+    let agent = Agent::new("school", "").tools([enrol.transactional()]);
+    let relay = Relay::builder().agent(agent).entry("school").build().unwrap();
+    let settled = |conversation: &str, parent: u32| {
+        let model = ScriptedModel::new()
+            .turn("school", move |_| script::call("tu_1", "enrol", &format!(r#"{{"parent":{parent}}}"#)))
+            .turn("school", |request| script::say(script::last_result(request)));
+        let runner = Runner::new(model);
+        let durable = DurableRunner::new(&runner, &relay, &store);
+        durable.submit(conversation, Turn::new("Enrol my child.")).unwrap().answer().to_owned()
+    };
+    let failed = r#"{"error":"failed_inside","detail":"enrol failed inside; it has had no effect"}"#;
+    assert_eq!([settled("a", 99), settled("b", 1)], [failed, r#""enrolled""#]);
+    let children: Vec<u32> = beside
+        .prepare("SELECT of FROM children")
+        .unwrap()
+        .query_map((), |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(children, [1]);
+    assert!(store.verify(None, &Heads::new()).unwrap().is_sound());
 }

@@ -159,11 +159,11 @@ fn names_that_cannot_be_read_are_told() {
              INSERT INTO claims VALUES ('refund 17', x'ff')",
         )
         .unwrap();
-    let findings = folder.open().verify(None, &Heads::new()).unwrap().findings;
+    let findings = store.verify(None, &Heads::new()).unwrap().findings;
     let named: Vec<(&str, u64)> =
         findings.iter().map(|finding| (&*finding.conversation, finding.seq)).collect();
     assert_eq!(named, [("#claims", 1)]);
-    fill(&folder.open(), "a", 1);
+    fill(&store, "a", 1);
 }
 
 /// T18: records whose conversation was taken away belong to nobody, and that is told.

@@ -211,7 +211,7 @@ fn the_file_says_what_it_is() {
     };
     assert_eq!(
         ["journal_mode", "application_id", "user_version"].map(text),
-        ["wal", "1399811437", "2"],
+        ["wal", "1399811437", "3"],
         "in the file"
     );
     let strict: i64 = raw
@@ -258,4 +258,91 @@ fn the_log_does_not_grow_with_the_journal() {
     let size = |path| fs::metadata(path).unwrap().len();
     assert!(size(folder.journal()) > 15 << 20);
     assert!(size(folder.log()) < 8 << 20, "{} bytes", size(folder.log()));
+}
+
+/// S1-34: a copy of the file alone, without its log, has all that was acknowledged once the store is closed, also where
+/// somebody else has the file open for longer.
+#[test]
+fn a_closed_store_leaves_nothing_in_the_log_alone() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let store = folder.open();
+    let beside = store.connection().unwrap();
+    let head = fill(&store, "a", 3);
+    drop(store);
+    fs::copy(folder.journal(), copy.journal()).unwrap();
+    assert_eq!(copy.open().head("a").unwrap(), head);
+    drop(beside);
+}
+
+/// C160 (the store's half): what is written to a file that was removed or replaced meanwhile is gone with it, and so nobody
+/// is told that it is safe.
+#[cfg(unix)]
+#[test]
+fn what_is_written_to_a_file_that_is_gone_is_not_acknowledged() {
+    let remove: fn(&Folder) = |folder| fs::remove_file(folder.journal()).unwrap();
+    let replace: fn(&Folder) = |folder| {
+        let other = Folder::new();
+        fill(&other.open(), "b", 1);
+        fs::rename(other.journal(), folder.journal()).unwrap();
+    };
+    let without_log: fn(&Folder) = |folder| fs::remove_file(folder.log()).unwrap();
+    for (what, harm) in [("removed", remove), ("replaced", replace), ("without log", without_log)] {
+        for is_work in [false, true] {
+            let folder = Folder::new();
+            let store = folder.open();
+            fill(&store, "a", 1);
+            harm(&folder);
+            let answer = match is_work {
+                true => store.append_with("a", 1, Epoch::NONE, &mut |_| Ok(vec![event(2)])),
+                false => store.append("a", 1, Epoch::NONE, &[event(2)]),
+            };
+            let Err(JournalError::Broken(why)) = &answer else { panic!("{what}: {answer:?}") };
+            // The connection of a work sees by itself that there is no log.
+            let is_seen = is_work && why == "disk I/O error";
+            assert!(is_seen || why.ends_with("was removed or replaced while it was open"), "{what}: {why}");
+            assert!(matches!(store.head("a"), Err(JournalError::Broken(_))), "{what}");
+        }
+    }
+}
+
+/// T18: tables that are others than the journal made, or on which something hangs that it did not make, are told when the
+/// file is opened. What is beside them is others' own.
+#[test]
+fn tables_that_were_altered_are_told() {
+    let cases = [
+        ("CREATE TRIGGER mine BEFORE INSERT ON events BEGIN SELECT raise(IGNORE); END", Some("mine")),
+        ("CREATE INDEX mine ON events (at)", Some("mine")),
+        ("DROP TABLE late_results", Some("a table that is not there")),
+        ("DROP TABLE claims; CREATE VIEW claims AS SELECT 'a' AS name, 'b' AS conversation", Some("claims")),
+        ("ALTER TABLE conversations ADD COLUMN mine TEXT", Some("conversations")),
+        (
+            "CREATE TABLE mine (x); CREATE INDEX of_mine ON mine (x); CREATE VIEW seen AS SELECT * FROM events",
+            None,
+        ),
+    ];
+    for (statements, expected) in cases {
+        let folder = Folder::new();
+        fill(&folder.open(), "a", 1);
+        folder.raw().execute_batch(statements).unwrap();
+        match (SqliteStore::open(folder.journal()), expected) {
+            (Err(OpenError::Altered { what, .. }), Some(expected)) => {
+                assert_eq!(what, expected, "{statements}")
+            }
+            (Ok(store), None) => assert_eq!(fill(&store, "a", 1).seq, 2),
+            (opened, _) => panic!("{statements}: {opened:?}"),
+        }
+    }
+}
+
+/// S1-34: a name is a name, also where SQLite would take it for an address with options.
+#[test]
+fn a_name_is_a_name_whatever_it_begins_with() {
+    let folder = Folder::new();
+    let name = folder.journal().parent().unwrap().join("file:journal.db?mode=memory");
+    fill(&SqliteStore::open(&name).unwrap(), "a", 1);
+    assert!(name.exists());
+    let name = format!("file:journal-{}.db?mode=memory", std::process::id());
+    fill(&SqliteStore::open(&name).unwrap(), "a", 1);
+    assert!(fs::exists(&name).unwrap());
+    fs::remove_file(&name).unwrap();
 }

@@ -152,6 +152,11 @@ fn a_work_is_kept_from_the_journal() {
         "PRAGMA synchronous = OFF",
         "PRAGMA wal_checkpoint",
         "ATTACH ':memory:' AS other",
+        // What is temporary stands before what has the same name, and is there for the next work too.
+        "CREATE TEMP TABLE events AS SELECT * FROM main.events WHERE 0",
+        "CREATE TEMP VIEW conversations AS SELECT 1",
+        "CREATE TEMP TRIGGER mine AFTER INSERT ON main.events BEGIN DELETE FROM notes; END",
+        "INSERT INTO claims VALUES ('refund 17', 'b')",
     ];
     let denied = RefCell::new(Vec::new());
     let mut work = |transaction: &dyn Any| {
@@ -289,4 +294,28 @@ fn a_broken_store_leaves_its_log_alone() {
         assert_eq!(fs::metadata(folder.log()).is_ok_and(|log| log.len() > 0), is_broken);
         assert!(folder.open().verify(None, &Heads::new()).unwrap().is_sound());
     }
+}
+
+/// C160 (the store's half): what the tables do not take is told of the work that wrote it. Nothing of it is there, and nobody
+/// else is kept from anything.
+#[test]
+fn what_the_tables_do_not_take_is_told_of_the_work() {
+    let folder = Folder::new();
+    let (store, notes) = (folder.open(), notes(&folder));
+    folder
+        .raw()
+        .execute_batch(
+            "CREATE TABLE parents (id INTEGER PRIMARY KEY) STRICT;
+             CREATE TABLE children (of INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED) STRICT",
+        )
+        .unwrap();
+    let answer = store.append_with("a", 0, Epoch::NONE, &mut |transaction| {
+        let connection = transaction.downcast_ref::<Connection>().unwrap();
+        connection.execute("INSERT INTO children VALUES (99)", ()).unwrap();
+        noting(1)(transaction)
+    });
+    assert_eq!(answer, Err(JournalError::Refused("FOREIGN KEY constraint failed".to_owned())));
+    assert_eq!((notes.read(), told(&store)), (Vec::new(), Vec::new()));
+    store.append_with("a", 0, Epoch::NONE, &mut noting(2)).unwrap();
+    assert_eq!(fill(&store, "b", 1).seq, 1);
 }

@@ -345,9 +345,18 @@ impl<'a> Desk<'a> {
                 Some(_) => Worked { output, keeps: false },
             }
         };
-        let output = self.log.transact(self.run_name(), place, at, &mut work)?;
+        let (output, is_kept) = match self.log.transact(self.run_name(), place, at, &mut work) {
+            Ok(output) => (output, true),
+            // What it wrote is nothing that the tables take, and nothing of it is there.
+            Err(JournalError::Refused(_)) => (without_effect(call), false),
+            Err(why) => return Err(why),
+        };
         spans::record_output(span, &output);
-        said.push(Input { run: self.run_name().into(), at, what: InputKind::tool_output(place, output) });
+        let input = Input { run: self.run_name().into(), at, what: InputKind::tool_output(place, output) };
+        if !is_kept {
+            self.log.completed(&input, false)?;
+        }
+        said.push(input);
         Ok(())
     }
 

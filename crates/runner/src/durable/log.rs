@@ -259,6 +259,7 @@ impl<'j> Log<'j> {
                 inside.note(&input);
                 Ok(output)
             }
+            (Err(why @ JournalError::Refused(_)), _) => Err(why),
             (Err(why), _) => Err(inside.stop(why)),
             (Ok(_), None) => Err(inside.stop(JournalError::Broken("no work was done".to_owned()))),
         }

@@ -73,7 +73,7 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// As [`append`](Self::append); and [`JournalError::Undone`] if the work undoes itself or the database has undone it,
-    /// [`JournalError::Panicked`] if it panics, after which nothing of it is there and the store goes on.
+    /// [`JournalError::Refused`] if the database does not take what it wrote, [`JournalError::Panicked`] if it panics, after which nothing of it is there and the store goes on.
     fn append_with(
         &self,
         conversation: &str,
@@ -261,6 +261,10 @@ pub enum JournalError {
     /// the work or its events is there.
     #[error("the work was undone")]
     Undone,
+    /// The database does not take what the work wrote, with what it says: a row without its parent, say. Nothing of the work
+    /// or its events is there, and the store goes on.
+    #[error("the database refuses what the work wrote: {0}")]
+    Refused(String),
     /// The work panicked, with these words. Nothing of the work or its events is there.
     #[error("the work panicked: {0}")]
     Panicked(String),

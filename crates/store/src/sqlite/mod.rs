@@ -1,5 +1,6 @@
 //! A journal in a file of SQLite.
 
+mod file_place;
 mod file_system;
 mod open;
 mod options;
@@ -92,7 +93,7 @@ impl SqliteStore {
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let connection = open::writable(path, options)?;
-        let shared = Arc::new(Shared::new(options));
+        let shared = Arc::new(Shared::new(path, options));
         Ok(Self {
             readers: Readers::new(path, options),
             works: Works::new(path, options, Arc::clone(&shared)),
@@ -130,7 +131,8 @@ impl SqliteStore {
         read: impl FnOnce(&rusqlite::Connection) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         self.health().check()?;
-        self.readers.read(read).map_err(|error| self.health().note(error))
+        let read = self.shared.check_place().and_then(|()| self.readers.read(read));
+        read.map_err(|error| self.health().note(error))
     }
 
     fn tail(&self, conversation: &str) -> Result<Tail, JournalError> {

@@ -105,6 +105,15 @@ pub enum OpenError {
         /// The version that is known here.
         known: i32,
     },
+    /// The journal's own tables are others than it made, or something hangs on them that it did not make: somebody has
+    /// written to the file past it.
+    #[error("{}: {what} is none of what the journal made there", path.display())]
+    Altered {
+        /// The file.
+        path: PathBuf,
+        /// What is not as it was made.
+        what: String,
+    },
     /// The name stands for a database in memory, which survives nothing. For that there is a store in memory.
     #[error("{name:?} names a database in memory, which would survive nothing")]
     InMemory {
@@ -150,7 +159,8 @@ pub(super) fn writable(path: &Path, options: &Options) -> Result<Connection, Ope
     if let Some(kind) = network_kind(path).filter(|_| !options.network) {
         return Err(OpenError::Network { path: path.to_owned(), kind });
     }
-    let mut connection = connect(path, options).map_err(|error| no_database(path, error))?;
+    let mut connection =
+        connect(path, options, OpenFlags::SQLITE_OPEN_CREATE).map_err(|error| no_database(path, error))?;
     // Whose it is comes first: changing the mode would write to the file of somebody else. It is looked at in
     // one transaction, since another process may just be making it.
     let look = connection.transaction()?;
@@ -166,7 +176,7 @@ pub(super) fn writable(path: &Path, options: &Options) -> Result<Connection, Ope
 
 /// A connection that writes to tables of others, to a file that the writer has opened.
 pub(super) fn beside(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
-    let connection = connect(path, options)?;
+    let connection = connect(path, options, OpenFlags::empty())?;
     // The writer alone copies the log, since it alone tells of an error.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     cap(&connection, options)?;
@@ -175,18 +185,17 @@ pub(super) fn beside(path: &Path, options: &Options) -> rusqlite::Result<Connect
 
 /// A connection that only reads, to a file that the writer has opened.
 pub(super) fn readable(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
-    let connection = connect(path, options)?;
+    let connection = connect(path, options, OpenFlags::empty())?;
     connection.execute_batch("PRAGMA query_only = ON")?;
     Ok(connection)
 }
 
-fn connect(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
-    // Without the flag for URIs: a name is a name, whatever it begins with.
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+fn connect(path: &Path, options: &Options, more: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
+    // A name is a name, whatever it begins with: SQLite reads one that begins with `file:` as an address with options.
+    let connection = Connection::open_with_flags(Path::new(".").join(path), flags)?;
     connection.busy_timeout(options.busy)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    defend(&connection)?;
     // The writer copies the log by itself, so that an error of it is seen (`wal_autocheckpoint` hides it). On
     // systems of Apple's a sync reaches the disk only if it is told to be full.
     connection.execute_batch(
@@ -200,6 +209,12 @@ fn connect(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
     )?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
+}
+
+/// Statements that would damage the file are refused.
+pub(super) fn defend(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, false).map(drop)
 }
 
 /// Each connection has a cap of its own.
@@ -220,11 +235,52 @@ fn state(connection: &Connection, path: &Path) -> Result<State, OpenError> {
     if found != APPLICATION_ID {
         return Err(OpenError::Foreign { path: path.to_owned(), found });
     }
-    match number("PRAGMA user_version")? {
-        VERSION => Ok(State::Current),
-        found @ 1..VERSION => Ok(State::Older(found)),
-        found => Err(OpenError::UnknownVersion { path: path.to_owned(), found, known: VERSION }),
+    let state = match number("PRAGMA user_version")? {
+        VERSION => State::Current,
+        found @ 1..VERSION => State::Older(found),
+        found => return Err(OpenError::UnknownVersion { path: path.to_owned(), found, known: VERSION }),
+    };
+    check_tables(connection, path, state)?;
+    Ok(state)
+}
+
+/// The tables that a journal in this state has.
+fn tables(state: State) -> impl Iterator<Item = &'static str> {
+    let steps = match state {
+        State::Empty => 0,
+        State::Older(version) => version,
+        State::Current => VERSION,
+    };
+    let steps = usize::try_from(steps).unwrap_or_default();
+    [TABLES, SINCE_1, SINCE_2].into_iter().take(steps).flat_map(|step| step.split_inclusive(';'))
+}
+
+/// The journal's tables are as they were made, and nothing hangs on them that would write where the journal writes, or
+/// keep it from it.
+fn check_tables(connection: &Connection, path: &Path, state: State) -> Result<(), OpenError> {
+    let words = |text: &str| text.trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected: Vec<String> =
+        tables(state).map(|table| words(table.trim())).filter(|table| !table.is_empty()).collect();
+    let mut statement =
+        connection.prepare("SELECT name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+    let is_ours = |name: &String| OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
+    let mut rows = statement.query(())?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        let (name, table, sql): (String, String, String) =
+            (row.get("name")?, row.get("tbl_name")?, row.get("sql")?);
+        if !is_ours(&name) && !is_ours(&table) {
+            continue;
+        }
+        if !expected.contains(&words(&sql)) {
+            return Err(OpenError::Altered { path: path.to_owned(), what: name });
+        }
+        count += 1;
     }
+    if count == expected.len() {
+        return Ok(());
+    }
+    Err(OpenError::Altered { path: path.to_owned(), what: "a table that is not there".to_owned() })
 }
 
 /// Makes the tables that are not there yet, all of them or none.

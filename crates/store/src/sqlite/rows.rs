@@ -40,7 +40,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 pub(super) fn tail(connection: &Connection, conversation: &str) -> Result<(Id, Tail), JournalError> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT id, seq, hash, epoch, owner, term, until FROM conversations WHERE name = :name",
+            "SELECT id, seq, hash, epoch, owner, term, until FROM main.conversations WHERE name = :name",
         )
         .map_err(told)?;
     let read = |row: &SqlRow<'_>| {
@@ -67,7 +67,7 @@ pub(super) fn at(
     seq: u64,
 ) -> Result<Option<(Hash, Hash)>, JournalError> {
     let mut statement = connection
-        .prepare_cached("SELECT batch, hash FROM events WHERE conversation = :id AND seq = :seq")
+        .prepare_cached("SELECT batch, hash FROM main.events WHERE conversation = :id AND seq = :seq")
         .map_err(told)?;
     let read = |row: &SqlRow<'_>| Ok((hash(row, "batch")?, hash(row, "hash")?));
     statement
@@ -85,7 +85,7 @@ pub(super) fn each(
 ) -> Result<(), JournalError> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT seq, epoch, kind, version, at, body, prev_hash, hash, batch FROM events
+            "SELECT seq, epoch, kind, version, at, body, prev_hash, hash, batch FROM main.events
              WHERE conversation = :id ORDER BY seq",
         )
         .map_err(told)?;
@@ -111,7 +111,7 @@ pub(super) fn each(
 /// The names of all conversations, in order.
 pub(super) fn names(connection: &Connection) -> Result<Vec<String>, JournalError> {
     let mut statement =
-        connection.prepare_cached("SELECT name FROM conversations ORDER BY name").map_err(told)?;
+        connection.prepare_cached("SELECT name FROM main.conversations ORDER BY name").map_err(told)?;
     let names = statement.query_map((), |row| row.get("name")).map_err(told)?;
     names.collect::<rusqlite::Result<_>>().map_err(told)
 }
@@ -120,8 +120,8 @@ pub(super) fn names(connection: &Connection) -> Result<Vec<String>, JournalError
 pub(super) fn newest(connection: &Connection) -> Result<Vec<Record>, JournalError> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT seq, epoch, kind, version, at, body, prev_hash, hash, batch FROM events
-             WHERE conversation = (SELECT id FROM conversations WHERE name = :name)
+            "SELECT seq, epoch, kind, version, at, body, prev_hash, hash, batch FROM main.events
+             WHERE conversation = (SELECT id FROM main.conversations WHERE name = :name)
              ORDER BY seq DESC LIMIT 1",
         )
         .map_err(told)?;
@@ -140,7 +140,7 @@ pub(super) fn newest(connection: &Connection) -> Result<Vec<Record>, JournalErro
 pub(super) fn late(connection: &Connection, conversation: &str) -> Result<Vec<LateResult>, JournalError> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT epoch, kind, version, at, body FROM late_results WHERE conversation = :name ORDER BY id",
+            "SELECT epoch, kind, version, at, body FROM main.late_results WHERE conversation = :name ORDER BY id",
         )
         .map_err(told)?;
     let read =
@@ -152,7 +152,9 @@ pub(super) fn late(connection: &Connection, conversation: &str) -> Result<Vec<La
 /// The first thing that was said too late and cannot be read, by its number among all, and what SQLite says.
 pub(super) fn late_damage(connection: &Connection) -> Result<Option<(u64, String)>, JournalError> {
     let mut statement = connection
-        .prepare_cached("SELECT conversation, epoch, kind, version, at, body FROM late_results ORDER BY id")
+        .prepare_cached(
+            "SELECT conversation, epoch, kind, version, at, body FROM main.late_results ORDER BY id",
+        )
         .map_err(told)?;
     let mut rows = statement.query(()).map_err(told)?;
     for nth in 1.. {
@@ -177,7 +179,7 @@ pub(super) fn put_late(
 ) -> Result<(), JournalError> {
     let mut statement = connection
         .prepare_cached(
-            "INSERT INTO late_results (conversation, epoch, kind, version, at, body)
+            "INSERT INTO main.late_results (conversation, epoch, kind, version, at, body)
              VALUES (:conversation, :epoch, :kind, :version, :at, :body)",
         )
         .map_err(told)?;
@@ -195,7 +197,7 @@ pub(super) fn put_late(
 /// The conversation that has a name.
 pub(super) fn claimed(connection: &Connection, name: &str) -> Result<Option<String>, JournalError> {
     let mut statement =
-        connection.prepare_cached("SELECT conversation FROM claims WHERE name = :name").map_err(told)?;
+        connection.prepare_cached("SELECT conversation FROM main.claims WHERE name = :name").map_err(told)?;
     statement.query_row(named_params! {":name": name}, |row| row.get("conversation")).optional().map_err(told)
 }
 
@@ -214,7 +216,8 @@ pub(super) fn claims_damage(connection: &Connection) -> Result<Option<String>, J
 }
 
 fn read_claims(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
-    let mut statement = connection.prepare_cached("SELECT name, conversation FROM claims ORDER BY name")?;
+    let mut statement =
+        connection.prepare_cached("SELECT name, conversation FROM main.claims ORDER BY name")?;
     statement.query_map((), |row| Ok((row.get("name")?, row.get("conversation")?)))?.collect()
 }
 
@@ -223,10 +226,10 @@ pub(super) fn claim(connection: &Connection, conversation: &str, claim: &Claim) 
     let name = name_of(claim);
     let statement = match crate::rules::claimed(claim, conversation, claimed(connection, name)?)? {
         Some(by) => connection
-            .prepare_cached("INSERT OR REPLACE INTO claims (name, conversation) VALUES (:name, :by)")
+            .prepare_cached("INSERT OR REPLACE INTO main.claims (name, conversation) VALUES (:name, :by)")
             .and_then(|mut statement| statement.execute(named_params! {":name": name, ":by": by})),
         None => connection
-            .prepare_cached("DELETE FROM claims WHERE name = :name")
+            .prepare_cached("DELETE FROM main.claims WHERE name = :name")
             .and_then(|mut statement| statement.execute(named_params! {":name": name})),
     };
     statement.map(drop).map_err(told)
@@ -242,8 +245,8 @@ pub(super) fn heads(connection: &Connection) -> Result<Heads, JournalError> {
 pub(super) fn strays(connection: &Connection) -> Result<Vec<(i64, u64)>, JournalError> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT conversation, min(seq) AS seq FROM events
-             WHERE conversation NOT IN (SELECT id FROM conversations) GROUP BY conversation",
+            "SELECT conversation, min(seq) AS seq FROM main.events
+             WHERE conversation NOT IN (SELECT id FROM main.conversations) GROUP BY conversation",
         )
         .map_err(told)?;
     let strays =
@@ -259,7 +262,7 @@ pub(super) fn put_tail(
 ) -> Result<i64, JournalError> {
     let mut statement = connection
         .prepare_cached(
-            "INSERT INTO conversations (name, seq, hash, epoch, owner, term, until)
+            "INSERT INTO main.conversations (name, seq, hash, epoch, owner, term, until)
              VALUES (:name, :seq, :hash, :epoch, :owner, :term, :until)
              ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, epoch = excluded.epoch,
                  owner = excluded.owner, term = excluded.term, until = excluded.until
@@ -283,7 +286,7 @@ pub(super) fn put_tail(
 pub(super) fn put(connection: &Connection, id: i64, row: &Row) -> Result<(), JournalError> {
     let mut statement = connection
         .prepare_cached(
-            "INSERT INTO events (conversation, seq, epoch, kind, version, at, body, prev_hash, hash, batch)
+            "INSERT INTO main.events (conversation, seq, epoch, kind, version, at, body, prev_hash, hash, batch)
              VALUES (:id, :seq, :epoch, :kind, :version, :at, :body, :prev_hash, :hash, :batch)",
         )
         .map_err(told)?;

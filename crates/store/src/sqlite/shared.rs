@@ -1,11 +1,13 @@
 //! What the thread that appends and the works have in common.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rusqlite::Connection;
 use sommelier_runner::journal::JournalError;
 
+use super::file_place::FilePlace;
 use super::options::Options;
 use super::rows::told;
 use crate::faults::Faults;
@@ -26,11 +28,13 @@ pub(super) struct Shared {
     commits: AtomicU64,
     /// About how many pages stand in the log alone, as far as this handle has written them.
     uncopied: AtomicUsize,
+    place: FilePlace,
 }
 
 impl Shared {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(path: &Path, options: &Options) -> Self {
         Self {
+            place: FilePlace::of(path),
             faults: options.faults.clone(),
             health: Health::default(),
             writing: Turnstile::default(),
@@ -58,6 +62,17 @@ impl Shared {
         }
     }
 
+    /// An error if the file that is written to is not the one that is found under its name: what was committed is gone with
+    /// it, or will be.
+    pub(super) fn check_place(&self) -> Result<(), JournalError> {
+        self.place.check().map_err(JournalError::Broken)
+    }
+
+    /// As [`check_place`](Self::check_place), of the log too, after a commit and before anybody is told of it.
+    pub(super) fn check_written(&self) -> Result<(), JournalError> {
+        self.place.check_written().map_err(JournalError::Broken)
+    }
+
     pub(super) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
@@ -65,7 +80,14 @@ impl Shared {
     /// Copies the log into the file now and then. After an error of it nobody knows what is on disk: the
     /// system may have dropped what it could not write, and would call a second try a success.
     pub(super) fn copy_the_log(&self, connection: &Connection) {
-        if self.uncopied.load(Ordering::Relaxed) < CHECKPOINT_PAGES || self.health.check().is_err() {
+        if self.uncopied.load(Ordering::Relaxed) >= CHECKPOINT_PAGES {
+            self.copy_all_of_the_log(connection);
+        }
+    }
+
+    /// Copies the log into the file, as far as others let it.
+    pub(super) fn copy_all_of_the_log(&self, connection: &Connection) {
+        if self.health.check().is_err() {
             return;
         }
         self.uncopied.store(0, Ordering::Relaxed);

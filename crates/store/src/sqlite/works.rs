@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use sommelier_runner::journal::{Appended, Epoch, Event, JournalError, Undone, Unfit, Work};
 
-use super::open::{self, OURS};
+use super::open::{self, OURS, defend};
 use super::options::Options;
 use super::rows::{self, told};
 use super::shared::Shared;
@@ -44,6 +44,7 @@ impl Works {
         health.check_writable(place.conversation)?;
         let turn = self.shared.enter()?;
         health.check()?;
+        self.shared.check_place().map_err(|error| health.note(error))?;
         let mut bench = self.bench().map_err(|error| health.note(error))?;
         let appended = bench.append(place, work, &self.shared).map_err(|error| health.note(error));
         drop(turn);
@@ -63,7 +64,10 @@ impl Works {
 
     /// Keeps the connection for the next, where it is known to be as it was.
     fn put_back(&self, bench: Bench, appended: &Result<Appended, JournalError>) {
-        if matches!(appended, Err(JournalError::Broken(_) | JournalError::Panicked(_))) {
+        if matches!(
+            appended,
+            Err(JournalError::Broken(_) | JournalError::Panicked(_) | JournalError::Refused(_))
+        ) {
             return;
         }
         self.shared.copy_the_log(&bench.connection);
@@ -120,10 +124,22 @@ impl Bench {
         // A row of the work's is a page of its table and one of an index, about.
         let pages = put(&transaction, conversation, &ruling, faults)? + 2 * changed as usize;
         faults.before()?;
-        transaction.commit().map_err(told)?;
+        transaction.commit().map_err(refused)?;
         shared.committed(pages);
         faults.after_commit()?;
+        shared.check_written()?;
         ruling.outcome.appended()
+    }
+}
+
+/// What an error of the commit means: what the work wrote may be nothing that the tables take, as a row whose parent is
+/// missing. That is told of this work, and the store goes on.
+fn refused(error: rusqlite::Error) -> JournalError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::OperationInterrupted) => {
+            JournalError::Refused(error.to_string())
+        }
+        _ => told(error),
     }
 }
 
@@ -133,9 +149,11 @@ fn do_work(
     work: &mut Work<'_>,
 ) -> Result<Vec<Event>, JournalError> {
     at_work.store(true, Ordering::Relaxed);
-    let told = done(work, transaction as &dyn Any);
+    let worked = done(work, transaction as &dyn Any);
     at_work.store(false, Ordering::Relaxed);
-    let events = told?;
+    // What a work has switched off is on again for what comes after it.
+    defend(transaction).map_err(told)?;
+    let events = worked?;
     // After some errors, a lack of room among them, SQLite undoes the whole transaction by itself. A work that
     // looked past one has written nothing.
     if transaction.is_autocommit() {
@@ -144,13 +162,18 @@ fn do_work(
     Ok(events)
 }
 
-/// What no work may do: end the transaction in which its events will be, and touch the journal's own tables.
+/// What no work may do: end the transaction in which its events will be, touch the journal's own tables, and make anything
+/// temporary, which the next work on the connection would find, and which stands before a table of the same name.
 fn is_forbidden(action: &AuthAction<'_>) -> bool {
     match *action {
         AuthAction::Transaction { .. }
         | AuthAction::Attach { .. }
         | AuthAction::Detach { .. }
-        | AuthAction::Pragma { .. } => true,
+        | AuthAction::Pragma { .. }
+        | AuthAction::CreateTempTable { .. }
+        | AuthAction::CreateTempView { .. }
+        | AuthAction::CreateTempIndex { .. }
+        | AuthAction::CreateTempTrigger { .. } => true,
         AuthAction::Insert { table_name }
         | AuthAction::Update { table_name, .. }
         | AuthAction::Delete { table_name }

@@ -90,6 +90,8 @@ impl Desk {
             }
             self.shared.copy_the_log(&self.connection);
         }
+        // Others may have the file open for longer, and a copy of it alone should hold what was acknowledged.
+        self.shared.copy_all_of_the_log(&self.connection);
     }
 
     /// Writes what has come in together, and has an answer for each.
@@ -131,6 +133,7 @@ impl Desk {
         transaction.commit().map_err(told)?;
         self.shared.committed(written);
         faults.after_commit()?;
+        self.shared.check_written()?;
         Ok(answers)
     }
 }
