@@ -1,10 +1,14 @@
 //! What people type.
 
+use std::convert::Infallible;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reservo::civil::DateTime;
 use sommelier_handoff::Answer as Said;
+use sommelier_store::Token;
 
 use crate::fault::Fault;
 
@@ -58,6 +62,13 @@ pub(crate) enum Command {
     Inbox,
     /// Answers a question, and goes on with its run.
     Answer(Answer),
+    /// Invites a person outside to answer a question: prints a token that is good for one answer.
+    Invite(Invite),
+    /// Takes an invitation back.
+    Withdraw {
+        /// The invitation's id: what its token begins with.
+        invitation: String,
+    },
     /// Calls a run off.
     Cancel {
         /// The run.
@@ -110,20 +121,117 @@ pub(crate) struct Ask {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "sommelier answer [OPTIONS] <ID> <WORD> [TEXT]\n       \
+                      sommelier answer [OPTIONS] --token <TOKEN> <WORD> [TEXT]",
+    after_help = Word::help()
+)]
 pub(crate) struct Answer {
-    /// The question's id.
-    pub(crate) id: String,
     /// The digest of the question that you were shown: an answer to another one is refused.
     #[arg(long)]
-    pub(crate) digest: Option<String>,
+    digest: Option<String>,
     /// Who answers, for the record.
     #[arg(long, value_name = "NAME")]
-    pub(crate) by: Option<String>,
+    by: Option<String>,
+    /// The token that you were sent, which says what question you answer; `-` reads it from stdin, so that it is in no list of
+    /// processes.
+    #[arg(long, conflicts_with_all = ["digest", "by"])]
+    token: Option<Hidden>,
+    /// The question's id. It is not given with a token.
+    #[arg(value_name = "ID")]
+    first: String,
     /// What you say.
-    pub(crate) word: Word,
+    #[arg(value_name = "WORD")]
+    second: Option<String>,
     /// The words that belong to it: with `reject` why, for the agent; with `say` the answer to the agent's own question; with
     /// `take-over` who or why, for the record; with `happened` what the call gave.
-    pub(crate) text: Option<String>,
+    #[arg(value_name = "TEXT")]
+    third: Option<String>,
+}
+
+/// Which question is answered.
+#[derive(Debug)]
+pub(crate) enum Addressed {
+    /// That of this id, by somebody who is at the machine.
+    Question {
+        id: String,
+        /// The digest of what was shown.
+        digest: Option<String>,
+        by: Option<String>,
+    },
+    /// That of this token, by whoever has it.
+    Token(Hidden),
+}
+
+impl Answer {
+    /// Which question is answered, and what is said.
+    pub(crate) fn read(self) -> Result<(Addressed, Said), Fault> {
+        let Self { digest, by, token, first, second, third } = self;
+        match (token, second, third) {
+            (Some(token), text, None) => Ok((Addressed::Token(token), Word::read(&first)?.answer(text)?)),
+            (Some(_), ..) => Err(Fault::caller(
+                "usage",
+                "a token says what question is answered; no id is given with it: \
+                 sommelier answer --token <TOKEN> <WORD> [TEXT]",
+            )),
+            (None, ..) if Token::is_like(&first) => {
+                Err(Fault::caller("usage", "a token is given with --token, and best as `--token -` on stdin"))
+            }
+            (None, Some(word), text) => {
+                let answer = Word::read(&word)?.answer(text)?;
+                Ok((Addressed::Question { id: first, digest, by }, answer))
+            }
+            (None, None, _) => {
+                Err(Fault::caller("usage", "an answer has a word: sommelier answer <ID> <WORD> [TEXT]"))
+            }
+        }
+    }
+}
+
+/// What must not be shown: it takes any text, so that no message of the parser repeats it.
+#[derive(Clone)]
+pub(crate) struct Hidden(pub(crate) String);
+
+impl FromStr for Hidden {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hidden")
+    }
+}
+
+/// How long a token is good unless it is said, in hours.
+const HOURS: u64 = 24;
+
+#[derive(Debug, Args)]
+pub(crate) struct Invite {
+    /// The question's id.
+    pub(crate) id: String,
+    /// The digest of the question that you were shown: to another one nobody is invited.
+    #[arg(long)]
+    pub(crate) digest: Option<String>,
+    /// Who is invited, for the record.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) to: Option<String>,
+    /// For how many hours the token is good; 24 unless given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "millis")]
+    hours: Option<u64>,
+    /// For how long the token is good, in milliseconds.
+    #[arg(long = "for", value_name = "MILLIS", value_parser = clap::value_parser!(u64).range(1..))]
+    millis: Option<u64>,
+}
+
+impl Invite {
+    /// For how long the token is good, in milliseconds.
+    pub(crate) fn term(&self) -> u64 {
+        self.millis.unwrap_or_else(|| self.hours.unwrap_or(HOURS).saturating_mul(60 * 60 * 1000))
+    }
 }
 
 // A word with its text and no command of its own: so an id that begins with a dash can be written behind `--`.
@@ -146,6 +254,28 @@ pub(crate) enum Word {
 }
 
 impl Word {
+    /// The word that was typed.
+    fn read(typed: &str) -> Result<Self, Fault> {
+        Self::from_str(typed, false).map_err(|_| {
+            let words: Vec<String> = Self::value_variants().iter().map(|word| word.typed()).collect();
+            // A token may have come here by mistake.
+            let typed = if Token::is_like(typed) { "a token" } else { typed };
+            Fault::caller(
+                "usage",
+                format!("invalid value '{typed}' for '<WORD>'\n  [possible values: {}]", words.join(", ")),
+            )
+        })
+    }
+
+    /// The words with what they mean.
+    fn help() -> String {
+        let line = |word: &Self| {
+            let meaning = word.to_possible_value().and_then(|word| word.get_help().map(ToString::to_string));
+            format!("\n  {:<15} {}", word.typed(), meaning.unwrap_or_default())
+        };
+        format!("Words:{}", Self::value_variants().iter().map(line).collect::<String>())
+    }
+
     /// The answer with its text, which some words want and the others do not have.
     pub(crate) fn answer(self, text: Option<String>) -> Result<Said, Fault> {
         let is_alone = |answer| match &text {

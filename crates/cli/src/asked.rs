@@ -99,18 +99,29 @@ fn asked(asks: &Asks) -> (Option<String>, String) {
 
 /// The command by which a person answers.
 fn command(desk: &Desk, id: &str, choice: &str, digest: &str) -> String {
-    let said = match choice {
+    let said = typed(choice);
+    let store = desk.file.flag().map(|flag| format!("{flag} ")).unwrap_or_default();
+    // An id that begins like a flag is none.
+    let dashes = if id.starts_with('-') { "-- " } else { "" };
+    format!("sommelier {store}answer --digest {digest} {dashes}{} {said}", quoted(id))
+}
+
+/// The command by which an invited person answers, with the token on stdin.
+pub(crate) fn command_by_token(desk: &Desk, choice: &str) -> String {
+    let store = desk.file.flag().map(|flag| format!("{flag} ")).unwrap_or_default();
+    format!("sommelier {store}answer --token - {}", typed(choice))
+}
+
+/// A choice as it is typed, with what belongs to it.
+fn typed(choice: &str) -> &str {
+    match choice {
         "reject" => "reject 'WHY'",
         "say" => "say 'TEXT'",
         "take_over" => "take-over 'NOTE'",
         "happened" => "happened 'RESULT'",
         "did_not_happen" => "did-not-happen",
         other => other,
-    };
-    let store = desk.file.flag().map(|flag| format!("{flag} ")).unwrap_or_default();
-    // An id that begins like a flag is none.
-    let dashes = if id.starts_with('-') { "-- " } else { "" };
-    format!("sommelier {store}answer --digest {digest} {dashes}{} {said}", quoted(id))
+    }
 }
 
 /// Tells what is asked, and how to answer.

@@ -27,7 +27,7 @@ const SLACK: Duration = Duration::from_millis(250);
 /// What a journal is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// To look at what is there. Nothing is written.
+    /// To look at what is there. No run is driven.
     Look,
     /// To drive runs.
     Drive,
@@ -90,13 +90,23 @@ impl Desk {
         run: &str,
         work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
     ) -> Result<Settled, Fault> {
+        Ok(self.try_drive(teller, run, work)?)
+    }
+
+    /// As [`drive`](Self::drive), for who wants to know what was in the way.
+    pub(crate) fn try_drive(
+        &self,
+        teller: &mut Teller<'_>,
+        run: &str,
+        work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
+    ) -> Result<Settled, DurableError> {
         let (driver, start) = (self.driver(), Instant::now());
         let longest = Duration::from_millis(TERM) + SLACK;
         let mut is_told = false;
         loop {
             let owner = match work(&driver) {
                 Err(DurableError::Held { owner, .. }) if start.elapsed() < longest => owner,
-                settled => return Ok(settled?),
+                settled => return settled,
             };
             if !is_told {
                 let seconds = TERM / 1000;

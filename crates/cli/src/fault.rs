@@ -9,7 +9,7 @@ use serde::Serialize;
 use sommelier_handoff::{Divergence, Rejected};
 use sommelier_runner::journal::JournalError;
 use sommelier_runner::{DurableError, RunError};
-use sommelier_store::OpenError;
+use sommelier_store::{CheckError, IssueError, OpenError, TokenRefused};
 
 /// Why a command did not do what it was called for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,6 +126,33 @@ impl From<JournalError> for Fault {
             _ => "",
         };
         Self::new(code, whose, format!("{error}{advice}"))
+    }
+}
+
+/// Whoever presents a token is told that it is not valid, and not why.
+impl From<TokenRefused> for Fault {
+    fn from(_: TokenRefused) -> Self {
+        Self::caller("invalid_token", TokenRefused::TOLD)
+    }
+}
+
+impl From<CheckError> for Fault {
+    fn from(error: CheckError) -> Self {
+        match error {
+            CheckError::Refused(refused) => refused.into(),
+            CheckError::Journal(error) => error.into(),
+            error => Self::new("journal", Whose::Journal, error),
+        }
+    }
+}
+
+impl From<IssueError> for Fault {
+    fn from(error: IssueError) -> Self {
+        match error {
+            IssueError::Journal(error) => error.into(),
+            IssueError::Over { .. } => Self::caller("usage", error),
+            error => Self::new("input_output", Whose::Program, error),
+        }
     }
 }
 

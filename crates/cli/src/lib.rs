@@ -30,6 +30,8 @@ mod desk;
 mod fault;
 mod file;
 mod house;
+mod invited;
+mod open;
 mod record_line;
 mod rows;
 mod stand;

@@ -100,7 +100,11 @@ fn a_run_that_waits_says_for_what_and_how_to_answer() {
     let begins = "The run waits for an answer. What is asked has not been done.";
     assert_eq!((said.code, said.out), (3, format!("{begins}\n\n{question}\n\nrun b\n")));
     assert_eq!(place.then(&["inbox"]).fine(), format!("{question}\n"));
-    assert_eq!(place.json(&["inbox"]), json!({ "questions": [row] }));
+    let none = json!({ "total": 0, "last": null, "reasons": {} });
+    assert_eq!(
+        place.json(&["inbox"]),
+        json!({ "questions": [row], "invitations": [], "refused_tokens": none })
+    );
 }
 
 #[test]

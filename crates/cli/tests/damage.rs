@@ -257,3 +257,25 @@ fn what_can_be_read_of_a_damaged_run_is_exported_and_the_exit_code_says_so() {
     assert_eq!((said.code, said.out.lines().count()), (1, 37));
     assert!(said.err.contains("damaged: conversation \"a\", record 22"), "{}", said.err);
 }
+
+/// T18: what is damaged beside the questions is told, and hides none of them.
+#[test]
+fn invitations_that_cannot_be_read_hide_no_question() {
+    let place = Place::new();
+    assert_eq!(place.then(&["ask", "--conversation", "b", BOOKING]).code, 3);
+    place.json(&["invite", "b/1/1/0"]);
+    assert_eq!(place.then(&["answer", "--token", "x", "approve"]).code, 2);
+    let raw = Connection::open(place.journal()).unwrap();
+    raw.execute_batch(
+        "UPDATE invitations SET standing = 'ajar'; UPDATE refused_tokens SET reason = CAST(x'ff' AS TEXT)",
+    )
+    .unwrap();
+    let inbox = place.then(&["inbox"]);
+    assert_eq!((inbox.code, inbox.out.contains("may run    book")), (0, true), "{inbox:?}");
+    assert!(
+        inbox.err.contains("the invitations are left out: damaged: conversation \"#invitations\", record 1"),
+        "{inbox:?}"
+    );
+    assert!(inbox.err.contains("the counts of refused tokens are left out"), "{inbox:?}");
+    assert_eq!(place.then(&["verify"]).code, 1);
+}

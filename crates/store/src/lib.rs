@@ -80,6 +80,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # People outside
+//!
+//! A question that a conversation has asked may be answered by somebody who has no access to the journal:
+//! [`SqliteStore::invitations`] issues a token for it and knows it again. See [`Invitations`].
+//!
 //! # What is promised
 //!
 //! - **A batch is whole or absent,** and what was answered with `Ok` is there after a crash.
@@ -94,6 +99,7 @@
 //! - **Nothing is changed unseen.** Each record holds the hash of the one before. What breaks the chain is
 //!   found at the first record that does not fit, and the conversation is read-only. A tail that was cut off,
 //!   or a whole history that was written anew, is found by a [`Head`] that was kept where the store is not.
+//! - **A token is nowhere.** Of an invitation's secret there is a hash in the file, and nothing in errors or traces.
 //! - **No wait without an end.** A lock is waited for as long as [`Options`] say; a thread that died is told.
 //! - **After an error of the system the store is broken** ([`JournalError::Broken`]) until it is opened
 //!   again. A sync that failed is never tried a second time and called a success. [`load`](Journal::load)
@@ -118,6 +124,7 @@ pub mod conformance;
 mod faults;
 mod hash;
 mod health;
+mod invitation;
 mod memory;
 mod record;
 mod rules;
@@ -128,6 +135,9 @@ mod work;
 pub use audit::{Audit, Lag, Trouble};
 #[cfg(feature = "conformance")]
 pub use faults::{Fault, Faults};
+pub use invitation::{
+    CheckError, Invitation, InvitedTo, IssueError, RefusedTokens, Standing, Token, TokenRefused,
+};
 pub use memory::MemoryStore;
 pub use record::computed_hash;
 /// The trait and the types that it speaks of, which are the driver's.
@@ -135,4 +145,4 @@ pub use sommelier_runner::journal::{
     Appended, Claim, Damage, Epoch, Event, Finding, Hash, Head, Heads, Journal, JournalError, LEASE_TAKEN,
     LateResult, Lease, MAX_BODY, MAX_NAME, NotAHash, Record, Undone, Unfit, Verified, Work,
 };
-pub use sqlite::{OpenError, Options, SqliteStore};
+pub use sqlite::{Invitations, OpenError, Options, SqliteStore};

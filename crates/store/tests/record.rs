@@ -11,8 +11,8 @@ use std::thread;
 use harness::{Folder, event};
 use rusqlite::Connection;
 use sommelier_store::{
-    Claim, Epoch, Event, Hash, Head, Heads, Journal, LEASE_TAKEN, MAX_BODY, MemoryStore, Record, Unfit,
-    computed_hash,
+    Claim, Epoch, Event, Hash, Head, Heads, InvitedTo, Journal, LEASE_TAKEN, LateResult, MAX_BODY,
+    MemoryStore, Record, Unfit, computed_hash,
 };
 
 fn record() -> Record {
@@ -89,19 +89,27 @@ fn a_journal_of_the_first_version_is_read() {
     assert_eq!(memory.heads().unwrap(), heads);
 }
 
-/// T20: so is one of the second version, which knew of no names that one conversation has at a time.
+/// T20: so is one of the second version, with what had come late there. It knew of no names that one conversation has at a
+/// time, and of no invitations.
 #[test]
 fn a_journal_of_the_second_version_is_read() {
     let folder = Folder::new();
     folder.raw().execute_batch(include_str!("golden/v1.sql")).unwrap();
-    drop(folder.open());
-    folder.raw().execute_batch("DROP TABLE claims; PRAGMA user_version = 2").unwrap();
+    folder.raw().execute_batch(include_str!("golden/v2.sql")).unwrap();
     let heads: Heads = serde_json::from_str(include_str!("golden/v1.heads.json")).unwrap();
     let store = folder.open();
-    assert_eq!((store.heads().unwrap(), store.claims().unwrap()), (heads, Vec::new()));
+    let version = |raw: &Connection| raw.query_row("PRAGMA user_version", (), |row| row.get::<_, i32>(0));
+    assert_eq!((version(&folder.raw()), store.heads().unwrap()), (Ok(3), heads));
+    let late = Event::new("tool_completed", 1, 1_750_000_200_000, r#"{"text":"booked"}"#).unwrap();
+    assert_eq!(store.late("guest-7").unwrap(), [LateResult { epoch: Epoch::new(1), event: late }]);
+    assert_eq!(store.claims().unwrap(), Vec::new());
     let taken = event(5).claiming([Claim::Take("refund 17".to_owned())]);
     assert_eq!(store.append("guest-7", 4, Epoch::new(2), &[taken]).unwrap().head().seq, 5);
     assert_eq!(store.claimed("refund 17").unwrap().as_deref(), Some("guest-7"));
+    let to = InvitedTo { conversation: "guest-7", question: "guest-7/1/1/0", digest: "d", whom: None };
+    let (invitation, token) = store.invitations().issue(&to, 1, 2).unwrap();
+    assert_eq!(store.invitations().check(&token.reveal(), 1), Ok(invitation));
+    assert!(store.verify(None, &store.heads().unwrap()).unwrap().is_sound());
 }
 
 /// T20: several that open an old journal at the same moment bring it up once, and one that has it open already

@@ -217,12 +217,12 @@ fn the_file_says_what_it_is() {
     let strict: i64 = raw
         .query_row(
             "SELECT count(*) FROM pragma_table_list WHERE strict
-             AND name IN ('events', 'conversations', 'late_results')",
+             AND name IN ('events', 'conversations', 'late_results', 'invitations', 'refused_tokens')",
             (),
             |row| row.get(0),
         )
         .unwrap();
-    assert_eq!(strict, 3);
+    assert_eq!(strict, 5);
 }
 
 /// Two handles that make the file at the same moment make one.

@@ -145,6 +145,8 @@ fn a_work_is_kept_from_the_journal() {
         "DELETE FROM events",
         "DELETE FROM late_results",
         "DROP TABLE late_results",
+        "UPDATE invitations SET standing = 'open'",
+        "DELETE FROM refused_tokens",
         "ALTER TABLE events RENAME TO occurrences",
         "CREATE INDEX mine ON events (at)",
         "CREATE TRIGGER mine AFTER INSERT ON events BEGIN DELETE FROM notes; END",

@@ -6,17 +6,19 @@ mod cancel;
 mod chat;
 mod export;
 mod inbox;
-
+mod invite;
+mod invited;
 mod replay;
 mod resume;
 mod runs;
 mod show;
 mod sweep;
 mod verify;
+mod withdraw;
 
 use sommelier_runner::Settled;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Addressed, Arguments, Command};
 use crate::desk::{Desk, Use};
 use crate::fault::Fault;
 use crate::rows::SettledRow;
@@ -32,6 +34,8 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         Command::Runs
         | Command::Show { .. }
         | Command::Inbox
+        | Command::Invite(_)
+        | Command::Withdraw { .. }
         | Command::Verify { .. }
         | Command::Export { .. }
         | Command::Replay { .. } => Desk::open(&arguments, Use::Look)?,
@@ -43,7 +47,14 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         Command::Show { run } => show::run(&desk, teller, &run),
         Command::Resume { run } => resume::run(&desk, teller, &run),
         Command::Inbox => inbox::run(&desk, teller),
-        Command::Answer(answer) => answer::run(&desk, teller, answer),
+        Command::Answer(answer) => match answer.read()? {
+            (Addressed::Question { id, digest, by }, said) => {
+                answer::run(&desk, teller, &id, &said, digest.as_deref(), by.as_deref())
+            }
+            (Addressed::Token(token), said) => invited::run(&desk, teller, input, token, &said),
+        },
+        Command::Invite(invite) => invite::run(&desk, teller, &invite),
+        Command::Withdraw { invitation } => withdraw::run(&desk, teller, &invitation),
         Command::Cancel { run, reason } => cancel::run(&desk, teller, &run, &reason),
         Command::Sweep { idle } => sweep::run(&desk, teller, idle),
         Command::Verify { heads } => verify::run(&desk, teller, heads.as_deref()),

@@ -2,6 +2,7 @@
 
 mod file_place;
 mod file_system;
+mod invitations;
 mod open;
 mod options;
 mod readers;
@@ -14,6 +15,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use invitations::Invitations;
 pub use open::OpenError;
 pub use options::Options;
 
@@ -25,6 +27,7 @@ use sommelier_runner::journal::{
 use crate::chain::Chain;
 use crate::health::Health;
 use crate::rules::{Request, Tail};
+use invitations::Cards;
 use readers::Readers;
 use shared::Shared;
 use works::{Place, Works};
@@ -61,6 +64,7 @@ pub struct SqliteStore {
     // where the store is broken.
     readers: Readers,
     works: Works,
+    cards: Cards,
     writer: Writer,
     shared: Arc<Shared>,
 }
@@ -97,6 +101,7 @@ impl SqliteStore {
         Ok(Self {
             readers: Readers::new(path, options),
             works: Works::new(path, options, Arc::clone(&shared)),
+            cards: Cards::new(path, options, Arc::clone(&shared)),
             writer: Writer::start(connection, Arc::clone(&shared))?,
             shared,
         })
@@ -120,6 +125,11 @@ impl SqliteStore {
     /// What SQLite says.
     pub fn connection(&self) -> rusqlite::Result<rusqlite::Connection> {
         self.works.connection()
+    }
+
+    /// The invitations to answer questions of this journal's conversations, for people outside.
+    pub fn invitations(&self) -> Invitations<'_> {
+        Invitations::of(self)
     }
 
     fn health(&self) -> &Health {
@@ -289,6 +299,9 @@ impl Journal for SqliteStore {
                 if let Some(why) = rows::claims_damage(connection)? {
                     let damage = Damage::Unreadable(why);
                     verified.add(0, Some(Finding { conversation: "#claims".to_owned(), seq: 1, damage }));
+                }
+                if let Some(finding) = invitations::damage(connection)? {
+                    verified.add(0, Some(finding));
                 }
             }
             Ok(verified)

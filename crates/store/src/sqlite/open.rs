@@ -18,7 +18,8 @@ const APPLICATION_ID: i32 = 0x536F_6D6D;
 const VERSION: i32 = 3;
 
 /// The tables of the journal, which nobody else writes to.
-pub(super) const OURS: [&str; 4] = ["conversations", "events", "late_results", "claims"];
+pub(super) const OURS: [&str; 6] =
+    ["conversations", "events", "late_results", "claims", "invitations", "refused_tokens"];
 
 /// Tables whose rows have the types that they were declared with. A conversation is a number in the records,
 /// so that their index stays small; what is hashed is its name.
@@ -64,11 +65,30 @@ CREATE TABLE late_results (
 ";
 
 /// What version 3 has more than version 2: the names that one conversation has at a time. What was begun before it was
-/// brought up is not among them.
+/// brought up is not among them. And invitations, which name what they are to as what came late does: nothing in a record
+/// follows from them, and of a token there is a hash.
 const SINCE_2: &str = "
 CREATE TABLE claims (
     name TEXT NOT NULL PRIMARY KEY,
     conversation TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE invitations (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    conversation TEXT NOT NULL,
+    question TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    whom TEXT,
+    issued INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    standing TEXT NOT NULL,
+    since INTEGER NOT NULL
+) STRICT;
+CREATE TABLE refused_tokens (
+    reason TEXT PRIMARY KEY,
+    count INTEGER NOT NULL,
+    last INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 ";
 

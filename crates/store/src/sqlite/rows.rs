@@ -32,7 +32,7 @@ fn told_of(conversation: &str, seq: u64, error: rusqlite::Error) -> JournalError
 }
 
 /// Is it about what is in the file, and not about reading it? Then it keeps nobody from the rest.
-fn is_damage(error: &rusqlite::Error) -> bool {
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code().is_none_or(|code| code == ErrorCode::DatabaseCorrupt)
 }
 
@@ -322,17 +322,17 @@ fn event(row: &SqlRow<'_>) -> rusqlite::Result<Event> {
     Ok(Event::unchecked(row.get("kind")?, row.get("version")?, number(row, "at")?, row.get("body")?))
 }
 
-fn hash(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Hash> {
+pub(super) fn hash(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Hash> {
     row.get::<_, [u8; 32]>(column).map(Hash::from_bytes)
 }
 
 /// A number that was written as a signed one. A negative one stands in no sound row; it becomes one that fits
 /// nowhere.
-fn number(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<u64> {
+pub(super) fn number(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(|number| u64::try_from(number).unwrap_or(u64::MAX))
 }
 
 /// Requests hold no number beyond 2^63 - 1.
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
