@@ -6,11 +6,12 @@ mod harness;
 
 use harness::scribe::Scribe;
 use harness::{
-    BOTH, Down, agent, calls, desk, hands_to, looks, name, pair, payer, pays, question, says, script, team,
-    to, tool_name,
+    BOTH, Down, agent, calls, desk, hands, hands_to, looks, name, pair, payer, pays, question, says, script,
+    team, to, tool_name,
 };
 use sommelier_handoff::{
-    Answer, Budget, Delegate, Guard, Guards, HANDOFF_TO_SPECIALIST, InputKind, OnRefusal, Relay, Route, Step,
+    Answer, Budget, COMPLETE_HANDOFF, Delegate, Guard, Guards, HANDOFF_TO_SPECIALIST, InputKind, OnRefusal,
+    Relay, Route, Step,
 };
 
 /// The records are these, and lead to the same run.
@@ -70,6 +71,30 @@ fn a_refused_handoff_and_then_a_good_one() {
             "closed c/1/3: answered",
         ],
     );
+}
+
+/// T46: work whose receiver leaves an open item out is closed as partial, and the record lists the item, whether it says so or
+/// says nothing; what ended well lists none.
+#[test]
+fn an_item_that_was_left_out_is_listed_where_the_work_is_closed() {
+    let package = r#"{"specialist":"policy_agent","task":"Look after it.","context":{},"open_items":["count","weigh"]}"#;
+    let says_so = |done: &str, open: &str| {
+        calls([(COMPLETE_HANDOFF, format!(r#"{{"done":[{done}],"open":[{open}],"answer":"Six."}}"#))])
+    };
+    let relay = pair();
+    for (turn, closed) in [
+        (says("Six."), "partial, count is open, weigh is open"),
+        (says_so(r#""count""#, r#""weigh""#), "partial, weigh is open"),
+        (says_so(r#""count","weigh""#, ""), "done"),
+    ] {
+        let model = script([("booking_agent", hands(package)), ("policy_agent", turn)]);
+        let closed = format!("obligation_closed c/1/1/0: {closed}");
+        ends(
+            &Scribe::new(&relay, &model).says("hello"),
+            "obligation_closed",
+            &[&closed, "closed c/1/2: answered"],
+        );
+    }
 }
 
 /// Work that is handed on is closed as such; on a route that returns it is closed by the answer, and the sender, whose own

@@ -7,13 +7,13 @@ mod harness;
 
 use harness::{
     BOTH, Session, agent, calls, desk, hands, hands_to, looks, name, question, says, says_and_looks, script,
-    story, team, to, tool_name,
+    story, team, to, tool_name, used,
 };
 use sommelier_handoff::{
     Budget, Cost, Delegate, DelegateRefusal, DelegateResult, DelegateStatus, Guards, LinkOutcome, Measure,
     Refusal, Relay, RelayBuilder, Run, RunEnd, Step,
 };
-use sommelier_protocol::{ModelRequest, ModelResponse, Usage};
+use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runtime::{Model, ModelError, script};
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn shared(relay: &Relay, questions: usize) -> (u32, Vec<u32>) {
     found.unwrap_or_default()
 }
 
-/// S3-24, S3-25: a question is given 4 model calls, or what its delegate says; when fewer are left they are shared in
+/// S3-24, S3-25, T66: a question is given 4 model calls, or what its delegate says; when fewer are left they are shared in
 /// equal parts, and one is kept for the agent that asks.
 #[test]
 fn what_is_left_is_shared_and_one_is_kept() {
@@ -308,15 +308,6 @@ fn what_branches_used_is_in_the_total() {
     let tokens = |cost: &Cost| cost.input_tokens + cost.output_tokens;
     assert_eq!(["s", "b", "c"].map(|agent| tokens(&by_agent[agent])), [10, 20, 5]);
     assert_eq!(tokens(&session.run().cost()), 35);
-}
-
-/// A turn that reads and writes so many tokens.
-fn used(turn: harness::Turn, read: u64, written: u64) -> harness::Turn {
-    Box::new(move |request| {
-        let mut reply = turn(request);
-        reply.usage = Usage::new(read, written);
-        reply
-    })
 }
 
 fn spent(measure: Measure, most: u64) -> RunEnd {

@@ -467,7 +467,7 @@ fn a_constraint_that_binds_nobody_is_told() {
     assert!(team("a -> b").constraint_check_of("", |_| Ok(Conduct::Keep)).build().is_ok());
 }
 
-/// A budget of nothing is told with its measure, of the relay as of a delegate.
+/// T66: a budget of nothing is told with its measure, of the relay as of a delegate.
 #[test]
 fn a_budget_of_nothing_is_told_with_its_measure() {
     let nothing = [

@@ -78,7 +78,7 @@ fn a_receiver_says_that_all_is_done() {
     });
 }
 
-/// R19: what is said to be open is left, and with it what was found on the way; the answer stands. The lists are kept in
+/// R19, T46: what is said to be open is left, and with it what was found on the way; the answer stands. The lists are kept in
 /// the package's words and order, each item once, whatever order the model had.
 #[test]
 fn a_receiver_says_what_is_still_open() {
@@ -97,7 +97,7 @@ fn a_receiver_says_what_is_still_open() {
     });
 }
 
-/// R19: an answer in words stands, and nobody has said that the items are done. Without open items an answer means done.
+/// R19, T46: an answer in words stands, and nobody has said that the items are done. Without open items an answer means done.
 #[test]
 fn an_answer_in_words_leaves_the_items_open() {
     let relay = harness::relay("a -> b");

@@ -270,7 +270,7 @@ fn without_the_pair_check_the_cap_refuses_the_sixth() {
     assert_eq!(runs(&session, a) + runs(&session, b), 5);
 }
 
-/// C43, R11: a cap of N lets N receivers in, whatever N is, and changes nothing with its refusal.
+/// C43, R11, T42: a cap of N lets N receivers in, whatever N is, and changes nothing with its refusal.
 #[test]
 fn a_cap_lets_exactly_as_many_receivers_in() {
     for most in 0..=6 {

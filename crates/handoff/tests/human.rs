@@ -244,7 +244,7 @@ fn turns() -> [(&'static str, harness::Turn); 4] {
     ]
 }
 
-/// C47, S1-36: a guard that escalates asks a person and no other agent. The question holds the refusal; the run beside it
+/// C47, S1-36, T42: a guard that escalates asks a person and no other agent. The question holds the refusal; the run beside it
 /// has the whole trail, the package that was not taken in it.
 #[test]
 fn an_escalation_holds_the_refusal_and_the_trail() {

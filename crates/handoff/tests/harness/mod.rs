@@ -14,7 +14,7 @@ use sommelier_handoff::{
     PackageError, Question, Refusal, Rejected, Relay, RelayBuilder, Route, Run, RunEnd, Step,
 };
 use sommelier_protocol::{
-    ContentBlock, Message, ModelRequest, ModelResponse, System, ToolName, Words, sequence,
+    ContentBlock, Message, ModelRequest, ModelResponse, System, ToolName, Usage, Words, sequence,
 };
 use sommelier_runtime::tool::{CallContext, Failure, dispatch};
 use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
@@ -133,6 +133,15 @@ pub(crate) fn script(turns: impl IntoIterator<Item = (&'static str, Turn)>) -> S
 
 pub(crate) fn says(text: &'static str) -> Turn {
     Box::new(move |_| script::say(text))
+}
+
+/// A turn that reads and writes so many tokens.
+pub(crate) fn used(turn: Turn, read: u64, written: u64) -> Turn {
+    Box::new(move |request| {
+        let mut reply = turn(request);
+        reply.usage = Usage::new(read, written);
+        reply
+    })
 }
 
 /// Several calls in one reply; the ids are `tu_<reply>_<place>`.

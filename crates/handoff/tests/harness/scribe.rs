@@ -274,7 +274,10 @@ fn of_announcement(what: &Announcement) -> String {
         Announcement::ReceiverAccepted { hop, .. } | Announcement::ObligationReopened { hop } => {
             hop.to_string()
         }
-        Announcement::ObligationClosed { hop, how, .. } => format!("{hop}: {}", how.as_str()),
+        Announcement::ObligationClosed { hop, how, open } => {
+            let open = open.iter().map(|item| format!(", {item} is open"));
+            format!("{hop}: {}{}", how.as_str(), open.collect::<String>())
+        }
         Announcement::Escalated { questions } => questions
             .iter()
             .map(|asked| format!("{} ({})", asked.id, asked.asks))

@@ -122,7 +122,7 @@ fn an_orphan_is_found_and_taken_up() {
     assert_eq!(durable.sweep(0).unwrap().len(), 0);
 }
 
-/// S1-36: at the limit a person is asked, and the question outlives the process: another one finds it with all hops, no agent
+/// S1-36, T42: at the limit a person is asked, and the question outlives the process: another one finds it with all hops, no agent
 /// is asked again, and who takes over ends the run.
 #[test]
 fn a_person_at_the_limit_has_all_hops_after_a_restart() {
