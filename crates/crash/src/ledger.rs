@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use rusqlite::{Connection, OptionalExtension, params};
+use sommelier_runtime::tool::Failure;
 
 /// A row of the ledger. Nothing in the table keeps a row from standing there twice: that is what is to be seen.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,10 +22,18 @@ pub(crate) fn prepare(connection: &Connection) {
         .unwrap();
 }
 
-/// Writes a row in the transaction that a tool was handed.
-pub(crate) fn write(transaction: Option<&dyn Any>, key: &str, act: &str, booking: &str) {
-    let connection = transaction.unwrap().downcast_ref::<Connection>().unwrap();
+/// Writes a row in the transaction that a tool was handed, and nowhere else.
+pub(crate) fn write(
+    transaction: Option<&dyn Any>,
+    key: &str,
+    act: &str,
+    booking: &str,
+) -> Result<(), Failure> {
+    let connection = transaction.and_then(|transaction| transaction.downcast_ref::<Connection>());
+    let connection =
+        connection.ok_or(Failure::new("no_transaction", "there is no transaction of the journal"))?;
     connection.execute("INSERT INTO ledger VALUES (?1, ?2, ?3)", params![key, act, booking]).unwrap();
+    Ok(())
 }
 
 pub(crate) fn rows(connection: &Connection) -> Vec<Row> {

@@ -205,7 +205,7 @@ fn book(shop: &Arc<Shop>) -> Tool {
     let shop = Arc::clone(shop);
     let book = move |_: Seat, context: &CallContext<'_>| {
         let effect = || ledger::write(context.transaction, context.idempotency_key, "book", "B-7");
-        shop.work("book", effect).map(|()| Booked { booking: "B-7" })
+        shop.work("book", effect)?.map(|()| Booked { booking: "B-7" })
     };
     Tool::new("book", "Books a seat.", book).needs_approval().transactional().business_key(["seat"])
 }
@@ -214,7 +214,7 @@ fn cancel(shop: &Arc<Shop>) -> Tool {
     let shop = Arc::clone(shop);
     let cancel = move |of: Booking, context: &CallContext<'_>| {
         let effect = || ledger::write(context.transaction, context.idempotency_key, "cancel", &of.booking);
-        shop.work("cancel", effect).map(|()| "cancelled")
+        shop.work("cancel", effect)?.map(|()| "cancelled")
     };
     Tool::new("cancel", "Cancels a booking.", cancel)
         .transactional()

@@ -2,6 +2,7 @@
 
 mod args;
 mod canonical;
+pub mod conformance;
 mod declaration;
 mod dispatch;
 mod effect;
@@ -62,7 +63,7 @@ type Check = fn(&RawJson) -> Result<(), String>;
 /// ([`read_only`](Self::read_only), [`transactional`](Self::transactional), [`keyed`](Self::keyed),
 /// [`queried`](Self::queried)), which calls are for the same effect ([`business_key`](Self::business_key),
 /// [`undoes`](Self::undoes)), and what must not be kept of its calls ([`secret`](Self::secret),
-/// [`secret_result`](Self::secret_result)).
+/// [`secret_result`](Self::secret_result)). Whether that is true a test can look at: [`conformance`].
 #[derive(Clone)]
 pub struct Tool {
     /// As a model is told of it.
