@@ -326,7 +326,7 @@ fn tables_that_were_altered_are_told() {
         folder.raw().execute_batch(statements).unwrap();
         match (SqliteStore::open(folder.journal()), expected) {
             (Err(OpenError::Altered { what, .. }), Some(expected)) => {
-                assert_eq!(what, expected, "{statements}")
+                assert_eq!(what, expected, "{statements}");
             }
             (Ok(store), None) => assert_eq!(fill(&store, "a", 1).seq, 2),
             (opened, _) => panic!("{statements}: {opened:?}"),
