@@ -159,7 +159,7 @@ tool_args! {
     }
 }
 
-/// C160: a transactional tool that writes what the tables do not take has failed, and nothing of it is there. Its model is
+/// T8, T15: a transactional tool that writes what the tables do not take has failed, and nothing of it is there. Its model is
 /// told, the run goes on, and so do all others on the same store.
 #[test]
 fn what_the_tables_do_not_take_is_a_failure_of_its_call_alone() {

@@ -274,7 +274,7 @@ fn a_closed_store_leaves_nothing_in_the_log_alone() {
     drop(beside);
 }
 
-/// C160 (the store's half): what is written to a file that was removed or replaced meanwhile is gone with it, and so nobody
+/// T15: what is written to a file that was removed or replaced meanwhile is gone with it, and so nobody
 /// is told that it is safe.
 #[cfg(unix)]
 #[test]

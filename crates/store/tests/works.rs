@@ -298,7 +298,7 @@ fn a_broken_store_leaves_its_log_alone() {
     }
 }
 
-/// C160 (the store's half): what the tables do not take is told of the work that wrote it. Nothing of it is there, and nobody
+/// T15: what the tables do not take is told of the work that wrote it. Nothing of it is there, and nobody
 /// else is kept from anything.
 #[test]
 fn what_the_tables_do_not_take_is_told_of_the_work() {

@@ -480,6 +480,24 @@ impl<'a> DurableRunner<'a> {
         }
     }
 
+    /// Ends the lease that another process has of a conversation, and tells which it was; `None` where none has one. It is
+    /// for a person who will not wait: the process is known to be dead, its clock was ahead so that its lease runs for years,
+    /// or it is to be stopped. Whoever takes the lease next is the owner, and what the other one still writes is refused: two
+    /// never write, and what it was about to do is in doubt as after a crash. A process that lives and writes has its lease
+    /// back with its next record, so what is wanted of the conversation is to follow at once.
+    ///
+    /// # Errors
+    /// [`DurableError::Journal`] when the journal cannot be read or written.
+    pub fn evict(&self, conversation: &str) -> Result<Option<Lease>, DurableError> {
+        let now = self.runner.now();
+        let lease = self.journal.lease(conversation)?;
+        let Some(lease) = lease.filter(|lease| lease.owner != self.owner && now < lease.until) else {
+            return Ok(None);
+        };
+        self.journal.renew_lease(conversation, lease.epoch, now, 0)?;
+        Ok(Some(lease))
+    }
+
     fn give_back(&self, conversation: &str, end: &End) {
         // Where it fails, the lease runs out.
         let _ = self.journal.renew_lease(conversation, end.epoch, self.runner.now(), 0);

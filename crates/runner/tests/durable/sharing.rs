@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use sommelier_runner::journal::Journal;
+use sommelier_runner::journal::{Epoch, Journal};
 use sommelier_runner::{DurableError, DurableRunner, Turn};
 use sommelier_store::MemoryStore;
 
@@ -46,4 +46,30 @@ fn one_process_at_a_time() {
     let settled = second.submit(CONVERSATION, Turn::new("Seat 7, please.").key("m-1")).unwrap();
     assert_eq!(settled.answer(), "That is 12.00 for seat 7.");
     assert_eq!(other.heads().unwrap().len(), 1);
+}
+
+/// T26: a process whose clock was years ahead and that died keeps nobody out for years: a person ends its lease. Where it
+/// lives after all, it is fenced and writes nothing more.
+#[test]
+fn a_lease_that_would_run_for_years_is_ended_by_hand() {
+    let (relay, store) = (relay(Kind::Keyed, &Arc::default()), MemoryStore::new());
+    let (ahead, clock) = (Clock::at(1_000_000_000_000), Clock::at(1_000));
+    let (first_runner, second_runner) = (runner(model(), &ahead), runner(model(), &clock));
+    let first = DurableRunner::new(&first_runner, &relay, &store).owner("first");
+    let second = DurableRunner::new(&second_runner, &relay, &store).owner("second");
+    first.submit(CONVERSATION, Turn::new("Seat 7, please.")).unwrap();
+    let again = || Turn::new("Seat 7, please.").key("m-1");
+    let refused = second.submit(CONVERSATION, again());
+    assert!(matches!(refused, Err(DurableError::Held { ref owner, .. }) if owner == "first"), "{refused:?}");
+
+    let ended = second.evict(CONVERSATION).unwrap().unwrap();
+    assert_eq!((&*ended.owner, ended.epoch), ("first", Epoch::new(1)));
+    let settled = second.submit(CONVERSATION, again()).unwrap();
+    assert_eq!(settled.answer(), "That is 12.00 for seat 7.");
+    assert_eq!([second.evict(CONVERSATION).unwrap(), second.evict("nobody").unwrap()], [None, None]);
+
+    let records = store.load(CONVERSATION, 1).unwrap();
+    let fenced = first.submit(CONVERSATION, Turn::new("And seat 8?").key("m-2"));
+    assert!(fenced.is_err(), "{fenced:?}");
+    assert_eq!(store.load(CONVERSATION, 1).unwrap(), records);
 }
