@@ -20,7 +20,8 @@ pub enum Effect {
     /// There is none: the tool only looks. It may be run again at any time.
     ReadOnly,
     /// The tool writes into the journal's own database, through [`CallContext::transaction`](super::CallContext), and its
-    /// result is kept by the same commit: both are there, or neither. It happens exactly once.
+    /// result is kept by the same commit: both are there, or neither. It happens exactly once, and a call that fails or
+    /// panics leaves nothing behind.
     Transactional,
     /// The other side does the same key once, and remembers keys for `retention` milliseconds. So long the call may be made
     /// again with its key, and happens effectively once; later it is as [`AtMostOnce`](Self::AtMostOnce).

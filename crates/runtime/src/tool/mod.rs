@@ -46,7 +46,9 @@ pub struct CallContext<'a> {
     /// look.
     pub time_left: Option<u64>,
     /// The transaction by which the result will be kept, when there is one: what a [transactional](Tool::transactional) tool
-    /// writes through, so that both are there or neither. Of what type it is, the journal's database says.
+    /// writes through, so that both are there or neither. Of what type it is the journal's store says: for `SqliteStore` of
+    /// `sommelier-store` a `rusqlite::Connection`, for its `MemoryStore` a `()`, which there is nothing to write through. Only
+    /// a transactional tool is handed one, and only by a driver that keeps a journal.
     pub transaction: Option<&'a dyn Any>,
     /// The number of the lease under which the run is driven, when there is one. It only grows: another side that has seen
     /// a larger one can refuse the call, since somebody else drives the run by now.
@@ -117,19 +119,121 @@ impl Tool {
     }
 
     /// Declares that the tool writes through the transaction by which its result is kept: [`Effect::Transactional`]. It
-    /// finds it in [`CallContext::transaction`]; where there is none, it writes for itself.
+    /// finds it in [`CallContext::transaction`], and it writes into the journal's own database or not at all: what it does
+    /// elsewhere no transaction undoes.
+    ///
+    /// - **It gives a result:** what it wrote and the record of its result are one commit.
+    /// - **It fails or panics:** what it wrote is undone. That it failed is on record, its model is told, and the run goes on;
+    ///   of a panic the model is told that the call has had no effect. So an error is a way to take everything back.
+    /// - **The process dies:** nothing of it is there, and the call is made again.
+    ///
+    /// A driver without a journal hands it no transaction, and another store may hand it one of a type that it does not know.
+    /// Then it may write through a connection of its own, to its own database, as any other tool does: that is a commit by
+    /// itself. Or it refuses, as the one below. What it must not do is to open a connection of its own while it has a
+    /// transaction: the transaction has the lock, so its write would wait until the store's time for waiting is over (five
+    /// seconds, unless set) and fail as busy.
+    ///
+    /// Others that want to write wait while it runs, so it had better be short; and of one reply transactional tools run one
+    /// after the other. A second call of the model, or of a second conversation, is a second effect: that a table refuses it,
+    /// or a [business key](Self::business_key) has a person asked.
+    ///
+    /// Below, a cell stands for the database. The docs of `sommelier-store` have the same with SQLite and a journal.
+    ///
+    /// ```
+    /// use sommelier_protocol::ToolUse;
+    /// use sommelier_runtime::tool::{CallContext, Failure, Within, dispatch_within};
+    /// use sommelier_runtime::{Agent, Tool, tool_args};
+    /// use std::cell::RefCell;
+    ///
+    /// tool_args! {
+    ///     /// A seat.
+    ///     pub struct Seat {
+    ///         /// Its number.
+    ///         pub seat: u32,
+    ///     }
+    /// }
+    ///
+    /// let take = Tool::new("take_seat", "Takes a seat.", |wanted: Seat, call: &CallContext<'_>| {
+    ///     let seats = call.transaction.and_then(|transaction| transaction.downcast_ref::<RefCell<Vec<u32>>>());
+    ///     let Some(seats) = seats else {
+    ///         return Err(Failure::new("no_transaction", "seats are taken together with a record of it"));
+    ///     };
+    ///     seats.borrow_mut().push(wanted.seat);
+    ///     Ok("taken")
+    /// });
+    /// let agent = Agent::new("clerk", "").tools([take.transactional()]).build()?;
+    /// let call = ToolUse::scripted("tu_1", "take_seat", r#"{"seat":7}"#);
+    ///
+    /// let transaction = RefCell::new(Vec::<u32>::new());
+    /// let within = Within { transaction: Some(&transaction), ..Within::default() };
+    /// assert_eq!(dispatch_within(&agent, 0, &call, "demo/1", within).error, None);
+    /// assert_eq!(*transaction.borrow(), [7]);
+    /// let without = dispatch_within(&agent, 0, &call, "demo/1", Within::default());
+    /// assert_eq!(without.error.as_deref(), Some("no_transaction"));
+    /// # Ok::<(), sommelier_runtime::DefinitionError>(())
+    /// ```
     pub fn transactional(self) -> Self {
         self.declare(|of| of.effect = Effect::Transactional)
     }
 
     /// Declares that the other side does one idempotency key once, and remembers keys for `retention` milliseconds:
-    /// [`Effect::Keyed`].
+    /// [`Effect::Keyed`]. The function passes [`CallContext::idempotency_key`] on.
+    ///
+    /// `retention` is what the other side's documents say, less a margin for two clocks and for a request that is long on its
+    /// way: of a service that keeps keys for 24 hours, 23. Too short has a person asked who need not have been; too long does
+    /// the effect twice. Where nothing is documented, the tool is not keyed.
+    ///
+    /// ```
+    /// use sommelier_protocol::ToolUse;
+    /// use sommelier_runtime::tool::{CallContext, Effect, Failure, dispatch_one};
+    /// use sommelier_runtime::{Agent, Tool, tool_args};
+    /// use std::collections::BTreeMap;
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// tool_args! {
+    ///     /// What is paid.
+    ///     pub struct Pay {
+    ///         /// The invoice.
+    ///         pub invoice: String,
+    ///         /// In cents.
+    ///         pub cents: u64,
+    ///     }
+    /// }
+    ///
+    /// const HOUR: u64 = 3_600_000;
+    ///
+    /// // A bank that does each key once, and has the first answer for whoever asks again.
+    /// let bank = Arc::new(Mutex::new(BTreeMap::<String, String>::new()));
+    /// let paying = bank.clone();
+    /// let pay = Tool::new("pay", "Pays an invoice.", move |pay: Pay, call: &CallContext<'_>| {
+    ///     let mut payments = paying.lock().unwrap();
+    ///     let number = format!("payment {} of {} cents", payments.len() + 1, pay.cents);
+    ///     Ok::<_, Failure>(payments.entry(call.idempotency_key.to_owned()).or_insert(number).clone())
+    /// })
+    /// .keyed(23 * HOUR)
+    /// .business_key(["invoice"])
+    /// .needs_approval();
+    /// let agent = Agent::new("till", "").tools([pay]).build()?;
+    /// assert_eq!(agent.table().effect("pay"), Effect::Keyed { retention: 23 * HOUR });
+    ///
+    /// // The answer was lost, and the call is made again under the same key.
+    /// let call = ToolUse::scripted("tu_1", "pay", r#"{"invoice":"INV-311","cents":4900}"#);
+    /// let first = dispatch_one(&agent, 0, &call, "guest-7/1/1");
+    /// assert_eq!(dispatch_one(&agent, 0, &call, "guest-7/1/1"), first);
+    /// assert_eq!(bank.lock().unwrap().len(), 1);
+    /// # Ok::<(), sommelier_runtime::DefinitionError>(())
+    /// ```
     pub fn keyed(self, retention: u64) -> Self {
         self.declare(|of| of.effect = Effect::Keyed { retention })
     }
 
     /// Declares that the other side can be asked what became of a call: [`Effect::Queried`]. `query` asks by the context's
     /// idempotency key. What was not done after `settle` milliseconds will not be done any more.
+    ///
+    /// `settle` is the longest time that a request which was sent may still be under way before the other side has done it:
+    /// the time-out of the client, what proxies and queues between may hold it back for, and how late the other side's own
+    /// list may be. A driver that goes on after a crash waits for what is left of it, so it is seconds and not hours; a side
+    /// that may take hours is better declared as nothing at all, and a person looks. 0 says that nothing is ever under way.
     ///
     /// ```
     /// use sommelier_protocol::ToolUse;
@@ -179,6 +283,10 @@ impl Tool {
     /// booking: two calls that have them alike are for the same one, whichever keys and ids they carry. It should be what was
     /// fixed before a model ran, and nothing that a model words. A customer who asks for the same in a second conversation
     /// asks for it twice too, so all conversations of a journal count, unless it is [of one](Self::per_conversation).
+    ///
+    /// Every effect that must not be had twice wants one, of whatever kind it is: keyed and transactional make *one call*
+    /// happen once, and a model that plans anew makes another call. Only where a second one is harmless, or the tool's own
+    /// database refuses it and says so, is there nothing to ask a person about.
     ///
     /// A member that the arguments do not have is told when the agent is built.
     pub fn business_key(self, members: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
