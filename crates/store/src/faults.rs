@@ -47,13 +47,19 @@ impl Faults {
         self.0.as_ref().is_some_and(|plan| plan.left.load(Ordering::SeqCst) == 0)
     }
 
-    /// A call is about to be made.
-    pub(crate) fn before(&self) -> Result<(), JournalError> {
+    /// For stores: a call to what lies beneath is about to be made. Where the plan says so it fails, by an error or a panic.
+    ///
+    /// # Errors
+    /// The planned fault: [`JournalError::Full`] or [`JournalError::Broken`].
+    pub fn before(&self) -> Result<(), JournalError> {
         self.0.as_ref().map_or(Ok(()), |plan| plan.pass())
     }
 
-    /// A commit was made, and the answer is on its way.
-    pub(crate) fn after_commit(&self) -> Result<(), JournalError> {
+    /// For stores: a commit was made, and the answer is on its way. What fails here is on disk all the same.
+    ///
+    /// # Errors
+    /// The planned fault, which is never [`JournalError::Full`] here.
+    pub fn after_commit(&self) -> Result<(), JournalError> {
         self.0.as_ref().filter(|plan| plan.fault != Fault::Full).map_or(Ok(()), |plan| plan.pass())
     }
 }

@@ -5,7 +5,11 @@
 //!
 //! **What it does not know:** what the events mean. It must not see an agent, a model or a handoff: of the
 //! driver's crate it uses the module of the trait and nothing else. It has no clock: the time of an event and
-//! of a lease comes from the caller.
+//! of a lease comes from the caller. It only hands that crate, those below it and [`rusqlite`] on, so that one
+//! dependency suffices and none of them is there in two versions.
+//!
+//! Who has agents and wants nothing of them lost reads on at [A runner on a store](#a-runner-on-a-store). What comes
+//! before is the journal by itself.
 //!
 //! ```text
 //!   append(conversation, expected number, epoch, events)
@@ -56,7 +60,7 @@
 //! transaction as a `&rusqlite::Connection`, and [`SqliteStore::connection`] is for what is done beside the journal.
 //!
 //! ```
-//! use rusqlite::Connection;
+//! use sommelier_store::rusqlite::Connection;
 //! use sommelier_store::{Epoch, Event, Journal, JournalError, SqliteStore, Undone};
 //!
 //! # let folder = std::env::temp_dir().join(format!("sommelier-store-work-{}", std::process::id()));
@@ -79,6 +83,101 @@
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! While a work or a transactional tool is under way it has the lock for writing. Whoever writes by another connection
+//! then waits until it is over, or until [`Options::busy_timeout`] (five seconds unless set) and fails as busy. So the
+//! work itself must not write through [`SqliteStore::connection`]: it would wait for itself, and then fail. To read there
+//! is allowed, and shows what stood before.
+//!
+//! # A runner on a store
+//!
+//! A `DurableRunner` writes a conversation to a [`Journal`] as it goes, and goes on with it after a crash. Here one tool
+//! writes into the journal's own file, and one has its effect elsewhere, under a key, and when a person has approved it.
+//!
+//! ```
+//! use sommelier_store::handoff::{Agent, Answer, Asks, Relay};
+//! use sommelier_store::runner::{DurableRunner, Gate, Runner, Settled, Turn};
+//! use sommelier_store::runtime::tool::{CallContext, Failure};
+//! use sommelier_store::runtime::{ScriptedModel, Tool, script, tool_args};
+//! use sommelier_store::rusqlite::Connection;
+//! use sommelier_store::{Heads, Journal, SqliteStore};
+//! use std::collections::BTreeMap;
+//! use std::sync::{Arc, Mutex};
+//!
+//! tool_args! {
+//!     /// A seat.
+//!     pub struct Seat {
+//!         /// Its number.
+//!         pub seat: i64,
+//!     }
+//! }
+//!
+//! // Transactional: the row and the record of the call are one commit. An error takes the row back.
+//! let take = Tool::new("take_seat", "Takes a seat.", |wanted: Seat, call: &CallContext<'_>| {
+//!     let Some(transaction) = call.transaction.and_then(|it| it.downcast_ref::<Connection>()) else {
+//!         return Err(Failure::new("no_transaction", "a seat is taken together with a record of it"));
+//!     };
+//!     match transaction.execute("INSERT OR IGNORE INTO seats VALUES (?1)", [wanted.seat]) {
+//!         Ok(1) => Ok(format!("seat {} is taken", wanted.seat)),
+//!         Ok(_) => Err(Failure::new("seat_taken", "somebody has it; offer another one")),
+//!         Err(error) => Err(Failure::new("database", error.to_string())),
+//!     }
+//! });
+//!
+//! // Keyed: the bank does each key once and remembers it for a day. A second payment for a seat is asked about.
+//! let bank = Arc::new(Mutex::new(BTreeMap::new()));
+//! let payments = bank.clone();
+//! let pay = Tool::new("pay", "Pays for a seat.", move |paid: Seat, call: &CallContext<'_>| {
+//!     payments.lock().unwrap().insert(call.idempotency_key.to_owned(), paid.seat);
+//!     Ok::<_, Failure>("paid")
+//! });
+//! let pay = pay.keyed(23 * 3_600_000).business_key(["seat"]).needs_approval();
+//!
+//! let clerk = Agent::new("clerk", "You sell seats.").tools([take.transactional(), pay]);
+//! let relay = Relay::builder().agent(clerk).entry("clerk").build()?;
+//! let model = ScriptedModel::new()
+//!     .turn("clerk", |_| script::call("tu_1", "take_seat", r#"{"seat":7}"#))
+//!     .turn("clerk", |_| script::call("tu_2", "pay", r#"{"seat":7}"#))
+//!     .turn("clerk", |request| script::say(format!("Seat 7: {}.", script::last_result(request))));
+//! let runner = Runner::new(&model).gate(Gate::ask_all());
+//!
+//! # let folder = std::env::temp_dir().join(format!("sommelier-store-runner-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let path = folder.join("journal.db");
+//! let store = SqliteStore::open(&path)?;
+//! store.connection()?.execute_batch("CREATE TABLE seats (seat INTEGER PRIMARY KEY) STRICT")?;
+//! let durable = DurableRunner::new(&runner, &relay, &store);
+//! let turn = Turn::new("Seat 7, please, and pay for it.").key("message-1");
+//! let Settled::Waiting(parked) = durable.submit("guest-7", turn.clone())? else { panic!() };
+//! let (_, question) = parked.questions()[0];
+//! assert!(matches!(&question.asks, Asks::Tool { tool, .. } if tool.as_str() == "pay"));
+//! // What a person needs to answer: the conversation, the question's id, and the digest of what was shown.
+//! let (id, shown) = (question.id.to_string(), question.digest());
+//! drop(durable); // gives the lease back
+//! drop(store);
+//!
+//! // Tomorrow, in another process. The seat is taken, nothing was paid.
+//! let store = SqliteStore::open(&path)?;
+//! let seats = |store: &SqliteStore| {
+//!     store.connection()?.query_row("SELECT count(*) FROM seats", (), |row| row.get::<_, i64>(0))
+//! };
+//! assert_eq!((seats(&store)?, bank.lock().unwrap().len()), (1, 0));
+//! let durable = DurableRunner::new(&runner, &relay, &store);
+//! let settled = durable.answer("guest-7", &id, Answer::Approve, Some(&shown), Some("ann"))?;
+//! assert_eq!(settled.answer(), "Seat 7: \"paid\".");
+//! assert_eq!((seats(&store)?, bank.lock().unwrap().values().copied().collect::<Vec<_>>()), (1, vec![7]));
+//!
+//! // The customer's message comes once more: it is not driven again, and has the same answer.
+//! assert_eq!(durable.submit("guest-7", turn)?.answer_id(), settled.answer_id());
+//! assert!(store.verify(None, &Heads::new())?.is_sound());
+//! # drop(durable);
+//! # drop(store);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `Tool::transactional`, `keyed` and `queried` say what a tool promises by each of these words, and what becomes of its
+//! calls. Which of them to choose stands in the guide (`docs/guide.md`, under "Nothing lost").
 //!
 //! # People outside
 //!
@@ -115,6 +214,12 @@
 //! needs the trait and must need neither SQLite nor a hash function; a store needs only what the trait says.
 //! So the arrow goes from the store to the driver, and a house with a database of its own writes a store
 //! without a line of this crate, but for its rules.
+
+/// The driver's crate and those below it, so that one dependency suffices.
+pub use sommelier_runner::{self as runner, handoff, protocol, runtime};
+
+/// The SQLite that the store writes by: a transaction is a [`rusqlite::Connection`] of this crate and of no other version.
+pub use rusqlite;
 
 mod audit;
 mod chain;

@@ -120,6 +120,10 @@ impl SqliteStore {
     /// [`append_with`](Journal::append_with). It copies no log, since nobody would see an error of that: the store
     /// does so as it writes.
     ///
+    /// It waits for its turn to write as long as the store does ([`Options::busy_timeout`], five seconds unless set) and then
+    /// fails as busy. A transactional tool or a work has the lock while it runs: what it writes by another connection than
+    /// the one that it is handed waits for itself, and fails.
+    ///
     /// # Errors
     ///
     /// What SQLite says.
