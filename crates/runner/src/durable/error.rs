@@ -18,14 +18,19 @@ pub enum DurableError {
         "{0:?} is no name for a conversation: it ends with three numbers between slashes, as the paths of branches do"
     )]
     Name(String),
-    /// Another process drives the conversation, or did and has died. Try again when its time is over.
+    /// Another process has the lease: it drives the conversation, has driven it and keeps it for the next turn, or has died.
+    /// Nothing was written, and nobody here knows which of these it is. Make the same call again, a moment later and at
+    /// latest after `until`, with the same [key](crate::Turn::key) where it is a turn: a process that lives may have given the
+    /// answer meanwhile, which is then told, or [released](crate::DurableRunner::release) the conversation; it may also have
+    /// renewed its lease, and the error then has a later `until`. Of one that has died, `until` stays, and the first call
+    /// after it goes on.
     #[error("`{owner}` drives the conversation {conversation:?}, until {until} at least")]
     Held {
         /// The conversation.
         conversation: String,
         /// Who has the lease.
         owner: String,
-        /// Until when, in milliseconds since 1970.
+        /// Until when unless it is renewed, in milliseconds since 1970 by the clock of whoever has it.
         until: u64,
     },
     /// A key that names another turn: the caller's fault.

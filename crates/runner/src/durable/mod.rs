@@ -128,8 +128,14 @@ impl<'a> DurableRunner<'a> {
         self
     }
 
-    /// Sets how long a lease runs, in milliseconds: so long others wait for a process that has died. It is renewed while the
-    /// process lives.
+    /// Sets how long a lease runs, in milliseconds; 30 seconds unless set. So long others wait for a process that has died.
+    /// A conversation that is being driven has its lease renewed, three times in each term and with each record, so a term
+    /// need not be as long as a turn. One that is at rest keeps it for its next turn until it runs out, or until
+    /// [`release`](Self::release).
+    ///
+    /// A shorter term has a dead process's work taken up sooner. It should be several times the longest that a living
+    /// process may be stopped for, by a disk that hangs or a machine that is moved: one that was stopped for longer finds its
+    /// lease gone, and what its tools then give is kept [beside the records](Journal::late) only.
     pub fn term(mut self, millis: Millis) -> Self {
         self.term = millis.max(1);
         self
@@ -142,9 +148,10 @@ impl<'a> DurableRunner<'a> {
     /// answer; later it gets what is on record.
     ///
     /// # Errors
-    /// [`DurableError::KeyReused`] when the key was used for other words; [`DurableError::Held`] when another process drives
-    /// the conversation; [`DurableError::Run`] when it could not be written down or driven. What is on record is safe: the
-    /// same call, or [`resume`](Self::resume), goes on from there.
+    /// [`DurableError::KeyReused`] when the key was used for other words; [`DurableError::Held`] when another process has the
+    /// conversation: nothing of the turn is on record, and the same call is made again later, see there; [`DurableError::Run`]
+    /// when it could not be written down or driven. What is on record is safe: the same call, or [`resume`](Self::resume),
+    /// goes on from there. A turn without a key may then be heard twice, so give it one.
     pub fn submit(&self, conversation: &str, turn: Turn) -> Result<Settled, DurableError> {
         check_name(conversation)?;
         let words = Words::new(&*turn.text).map_err(RunError::from)?;
@@ -472,7 +479,10 @@ impl<'a> DurableRunner<'a> {
         kept.insert(conversation.to_owned(), Kept { step, end });
     }
 
-    /// Gives the lease of a conversation back, so that another process need not wait for it to run out.
+    /// Gives the lease of a conversation back, so that another process need not wait for it to run out. Where the next turn
+    /// may come to another process, this is for the end of each; where it comes to the same one, the lease and the state in
+    /// memory save it a commit and a replay. Nothing happens to a conversation that is just being driven. Dropping the driver
+    /// gives all leases back.
     pub fn release(&self, conversation: &str) {
         let kept = self.kept().remove(conversation);
         if let Some(Kept { end, .. }) = kept {
