@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p sommelier-runner --bench durable` runs it. What it measures is a disk that syncs, and that is a matter
 //! of the hour: so the sides are timed in turn, and what is printed first are ratios. A turn is two commits where the model
-//! answers at once, and five where it looks something up and hands over; models and tools cost nothing here.
+//! answers at once, and five where it looks something up and hands over, and one more for the lease of each new conversation;
+//! models and tools cost nothing here. With many in flight commits are shared, so fewer are counted for each turn.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark may stop at what cannot be")]
 
@@ -12,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sommelier_handoff::{Agent, Relay};
-use sommelier_protocol::{ModelRequest, ModelResponse, Role};
+use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runner::journal::{Epoch, Event, Journal};
 use sommelier_runner::{DurableRunner, Runner, Settled, Turn};
 use sommelier_runtime::tool::{CallContext, Failure};
@@ -35,33 +36,61 @@ fn main() {
         Side { name: "turns with a tool and a handoff", of: &|n| turns(&store, &handing, n) },
     ];
     for in_flight in [1, MANY] {
-        let mut commits = Vec::new();
-        let mut rates = vec![Vec::new(); sides.len()];
+        let mut baseline = Rounds::default();
+        let mut rounds = vec![Rounds::default(); sides.len()];
         for _ in 0..ROUNDS {
-            commits.push(appends(&store, in_flight));
-            for (side, rates) in sides.iter().zip(&mut rates) {
-                rates.push((side.of)(in_flight));
+            baseline.time(&store, || appends(&store, in_flight));
+            for (side, rounds) in sides.iter().zip(&mut rounds) {
+                rounds.time(&store, || (side.of)(in_flight));
             }
         }
-        let commits = median(commits);
-        for (side, rates) in sides.iter().zip(rates) {
-            let rate = median(rates);
-            let ratio = rate / commits;
-            println!("{in_flight} in flight: {} / the store's own appends: {ratio:.3}", side.name);
-            println!("    per second: {rate:.0} turns, {commits:.0} appends");
+        let (appends, commits) = baseline.medians();
+        println!("{in_flight} in flight: {appends:.0} appends a second, {commits:.2} commits for each");
+        for (side, rounds) in sides.iter().zip(rounds) {
+            let (rate, commits) = rounds.medians();
+            let ratio = rate / appends;
+            println!("    {} / appends: {ratio:.3}", side.name);
+            println!("        {rate:.0} turns a second, {commits:.2} commits for each");
         }
     }
 }
 
 struct Side<'a> {
     name: &'static str,
-    of: &'a dyn Fn(usize) -> f64,
+    of: &'a dyn Fn(usize) -> Done,
 }
 
-/// Appends of one event per second, each thread in a conversation of its own.
-fn appends(store: &SqliteStore, in_flight: usize) -> f64 {
+/// What the rounds of one side came to.
+#[derive(Clone, Default)]
+struct Rounds {
+    rates: Vec<f64>,
+    commits: Vec<f64>,
+}
+
+/// How much was done, and in how many seconds.
+struct Done {
+    count: u64,
+    seconds: f64,
+}
+
+impl Rounds {
+    fn time(&mut self, store: &SqliteStore, round: impl FnOnce() -> Done) {
+        let before = store.commits();
+        let done = round();
+        self.rates.push(done.count as f64 / done.seconds);
+        self.commits.push((store.commits() - before) as f64 / done.count as f64);
+    }
+
+    /// How much a second, and how many commits for each.
+    fn medians(self) -> (f64, f64) {
+        (median(self.rates), median(self.commits))
+    }
+}
+
+/// Appends of one event, each thread in a conversation of its own.
+fn appends(store: &SqliteStore, in_flight: usize) -> Done {
     let event = Event::new("model_responded", 1, 1, format!(r#"{{"text":"{}"}}"#, "x".repeat(400))).unwrap();
-    rate(in_flight, |n, until| {
+    timed(in_flight, |n, until| {
         let name = format!("appends-{n}");
         let mut seq = store.head(&name).unwrap().seq;
         let mut done = 0;
@@ -73,11 +102,11 @@ fn appends(store: &SqliteStore, in_flight: usize) -> f64 {
     })
 }
 
-/// Durable turns per second.
-fn turns(store: &SqliteStore, relay: &Relay, in_flight: usize) -> f64 {
+/// Durable turns.
+fn turns(store: &SqliteStore, relay: &Relay, in_flight: usize) -> Done {
     let runner = Runner::new(Rules);
     let durable = DurableRunner::new(&runner, relay, store);
-    rate(in_flight, |n, until| {
+    timed(in_flight, |n, until| {
         let begun = Instant::now();
         let mut done = 0;
         while Instant::now() < until {
@@ -95,14 +124,14 @@ fn turns(store: &SqliteStore, relay: &Relay, in_flight: usize) -> f64 {
     })
 }
 
-fn rate(in_flight: usize, work: impl Fn(usize, Instant) -> u64 + Sync) -> f64 {
+fn timed(in_flight: usize, work: impl Fn(usize, Instant) -> u64 + Sync) -> Done {
     let start = Instant::now();
     let work = &work;
-    let done: u64 = thread::scope(|threads| {
+    let count: u64 = thread::scope(|threads| {
         let workers: Vec<_> = (0..in_flight).map(|n| threads.spawn(move || work(n, start + SLICE))).collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });
-    done as f64 / start.elapsed().as_secs_f64()
+    Done { count, seconds: start.elapsed().as_secs_f64() }
 }
 
 fn median(mut rates: Vec<f64>) -> f64 {
@@ -142,10 +171,9 @@ struct Rules;
 
 impl Model for Rules {
     fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        let is_result = request
-            .messages
-            .last()
-            .is_some_and(|last| last.role == Role::User && last.tool_results().next().is_some());
+        // The results of the turn before stand in the same message as the user's new words, ahead of them.
+        let last = request.messages.last().and_then(|last| last.content.blocks().last());
+        let is_result = last.is_some_and(|block| block.kind() == "tool_result");
         Ok(match &*request.caller {
             "clerk" if is_result => script::call(
                 "tu",
