@@ -67,6 +67,8 @@ pub struct Effect {
     pub undoes: Option<Box<str>>,
     /// When it was intended last, in milliseconds since 1970.
     pub at: Millis,
+    /// When it was intended first: from then on the other side may know its key.
+    pub since: Millis,
     /// How often it was intended.
     pub attempts: u32,
     /// What the tool said; `None` while that is not on record, and where nobody knows whether it was had at all.
@@ -253,9 +255,11 @@ impl Chronicle {
             } => {
                 let before = self.begun.get(&(run.clone(), *place)).filter(|effect| effect.key == *key);
                 let attempts = before.map_or(0, |effect| effect.attempts).saturating_add(1);
+                let since = before.map_or(*at, |effect| effect.since);
                 let effect = Effect {
                     key: key.clone(),
                     at: *at,
+                    since,
                     attempts,
                     tool: tool.clone(),
                     class: effect.clone(),

@@ -212,7 +212,7 @@ impl<'a> Desk<'a> {
 
     /// A call that was begun and of which no output is on record.
     fn gone_on(&self, place: usize, call: &ToolUse, begun: &Begun) -> Course {
-        let since = self.runner.now().saturating_sub(begun.at);
+        let since = self.runner.now().saturating_sub(begun.since);
         match self.agent.table().effect(call.name()) {
             Effect::ReadOnly | Effect::Transactional if begun.attempts < MOST_ATTEMPTS => Course::Again,
             // What reads alone, or is undone with its record, has had no effect: it may have failed.

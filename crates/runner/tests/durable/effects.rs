@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use sommelier_handoff::{Agent, Answer, Relay};
-use sommelier_runner::journal::{Epoch, Journal};
+use sommelier_runner::journal::{Epoch, Event, Journal};
 use sommelier_runner::{DurableRunner, Settled, Turn};
 use sommelier_runtime::tool::{CallContext, Failure, Found};
 use sommelier_runtime::{ScriptedModel, Tool, script};
@@ -43,7 +43,7 @@ fn the_same_effect_is_not_had_twice_unasked() {
     assert_eq!(world.count(), 1);
 }
 
-/// 2.4, class K: beyond the time for which the other side remembers keys a call is in doubt as any other.
+/// T5: beyond the time for which the other side remembers keys a call is in doubt as any other.
 #[test]
 fn a_key_that_is_forgotten_is_no_protection() {
     let all = whole(Kind::Keyed);
@@ -54,6 +54,27 @@ fn a_key_that_is_forgotten_is_no_protection() {
     let settled = durable.resume(CONVERSATION).unwrap();
     assert_eq!(asked(&settled), [("guest-7/1/1/0/in_doubt".to_owned(), "in_doubt")]);
     assert_eq!(world.tries.load(Ordering::Relaxed), 0);
+}
+
+/// T5: that time is counted from when the key was used first, however often the call was begun since.
+#[test]
+fn a_key_is_as_old_as_its_first_use() {
+    let all = whole(Kind::Keyed);
+    let cut = all.iter().position(|record| record.event.kind() == "tool_intended").unwrap() + 1;
+    for (now, is_begun_again) in [(61_000, true), (62_000, false)] {
+        let (world, store) = (Arc::default(), journal_of(&all[..cut]));
+        let event = &all[cut - 1].event;
+        let later = Event::new(
+            event.kind(),
+            event.version(),
+            50_000,
+            event.body().replace(&event.at().to_string(), "50000"),
+        );
+        store.append(CONVERSATION, cut as u64, Epoch::new(1), &[later.unwrap()]).unwrap();
+        let (relay, runner) = (relay(Kind::Keyed, &world), runner(model(), &Clock::at(now)));
+        DurableRunner::new(&runner, &relay, &store).resume(CONVERSATION).unwrap();
+        assert_eq!(world.tries.load(Ordering::Relaxed), usize::from(is_begun_again), "{now}");
+    }
 }
 
 /// T38: what the other side says of another key is no answer: the call is in doubt, not done.

@@ -57,7 +57,7 @@ fn a_lease_that_would_run_for_years_is_ended_by_hand() {
     let (first_runner, second_runner) = (runner(model(), &ahead), runner(model(), &clock));
     let first = DurableRunner::new(&first_runner, &relay, &store).owner("first");
     let second = DurableRunner::new(&second_runner, &relay, &store).owner("second");
-    first.submit(CONVERSATION, Turn::new("Seat 7, please.")).unwrap();
+    first.submit(CONVERSATION, Turn::new("Seat 7, please.").key("m-1")).unwrap();
     let again = || Turn::new("Seat 7, please.").key("m-1");
     let refused = second.submit(CONVERSATION, again());
     assert!(matches!(refused, Err(DurableError::Held { ref owner, .. }) if owner == "first"), "{refused:?}");
