@@ -27,6 +27,7 @@ mod asked;
 mod bookings;
 mod command;
 mod desk;
+mod done;
 mod fault;
 mod file;
 mod house;

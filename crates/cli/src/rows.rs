@@ -1,11 +1,14 @@
 //! Runs as JSON. The members that `ask` of the examples prints too have the same names here.
 
 use serde::Serialize;
-use sommelier_handoff::{HandoffPackage, Hop, HopOutcome, Millis, Run, Step, TurnClosed};
+use sommelier_handoff::{Announced, Announcement, HandoffPackage, Hop, HopOutcome, Millis, Run, Step};
+use sommelier_protocol::sight::in_sight;
 use sommelier_runner::Settled;
+use sommelier_runner::journal::Record;
 
 use crate::asked::QuestionRow;
 use crate::desk::Desk;
+use crate::done::{Account, DoneRow};
 use crate::fault::Fault;
 
 /// What a run has come to.
@@ -29,8 +32,14 @@ pub(crate) struct SettledRow {
     pub(crate) refusals: Vec<HopRow>,
     pub(crate) model_calls: u32,
     pub(crate) tool_calls: u32,
+    /// What tools have done in this turn, or may have done.
+    pub(crate) done: Vec<DoneRow>,
+    /// What they have done in the turns before.
+    pub(crate) done_before: Vec<DoneRow>,
     /// What it waits for.
     pub(crate) waiting: Vec<QuestionRow>,
+    /// What the user said while it waits: an agent reads it when the questions are answered.
+    pub(crate) kept: Vec<String>,
 }
 
 /// A handoff that was asked for.
@@ -110,38 +119,35 @@ impl HopRow {
 
 impl SettledRow {
     pub(crate) fn of(desk: &Desk, run: &str, settled: &Settled) -> Result<Self, Fault> {
-        match settled {
-            Settled::Ended(report) => Ok(Self::of_step(desk, run, &Step::Done(report.done().clone()))),
-            Settled::Waiting(parked) => Ok(Self::of_step(desk, run, parked.step())),
-            Settled::Recorded(closed) => Self::then(desk, run, closed),
-        }
-    }
-
-    /// The run as it stood when it came to this answer: the conversation may have gone on since.
-    fn then(desk: &Desk, run: &str, closed: &TurnClosed) -> Result<Self, Fault> {
         let records = desk.records(run)?;
-        let closes = |kind: &str, body: &str| {
-            kind == "closed" && serde_json::from_str::<sommelier_handoff::Announced>(body).is_ok_and(|told| {
-                matches!(told.what, sommelier_handoff::Announcement::Closed { answer_id, .. } if answer_id == closed.answer_id)
-            })
-        };
-        let place = records.iter().position(|record| closes(record.event.kind(), record.event.body()));
-        let until = records.get(..=place.unwrap_or(records.len().saturating_sub(1))).unwrap_or_default();
-        let replay = desk.replay(run, until)?;
-        match replay.step() {
-            Some(step) => Ok(Self::of_step(desk, run, step)),
-            None => Err(crate::fault::unknown_run(run)),
+        let until = |answer_id: &str| until(&records, answer_id);
+        match settled {
+            Settled::Ended(report) => {
+                let done = report.done();
+                Ok(Self::of_step(desk, run, &Step::Done(done.clone()), until(&done.answer_id())))
+            }
+            Settled::Waiting(parked) => Ok(Self::of_step(desk, run, parked.step(), &records)),
+            // The run as it stood when it came to this answer: the conversation may have gone on since.
+            Settled::Recorded(closed) => {
+                let records = until(&closed.answer_id);
+                match desk.replay(run, records)?.step() {
+                    Some(step) => Ok(Self::of_step(desk, run, step, records)),
+                    None => Err(crate::fault::unknown_run(run)),
+                }
+            }
         }
     }
 
-    /// A run at a step in which nothing goes on by itself.
-    pub(crate) fn of_step(desk: &Desk, name: &str, step: &Step) -> Self {
+    /// A run at a step in which nothing goes on by itself, with the records that came to it.
+    pub(crate) fn of_step(desk: &Desk, name: &str, step: &Step, records: &[Record]) -> Self {
         let run = step.run();
         let (taken, refusals) = HopRow::all(run).into_iter().partition(|hop| hop.number.is_some());
         let (end, answer, answer_id) = match step {
             Step::Done(done) => (done.end().as_str(), done.answer(), Some(done.answer_id())),
             _ => ("waiting", None, None),
         };
+        let waiting = QuestionRow::all(desk, name, step);
+        let Account { done, before, kept } = Account::of(name, records, &waiting);
         Self {
             run: name.to_owned(),
             end: end.to_owned(),
@@ -153,7 +159,10 @@ impl SettledRow {
             refusals,
             model_calls: run.cost().model_calls,
             tool_calls: run.tool_calls_over_tree(),
-            waiting: QuestionRow::all(desk, name, step),
+            done,
+            done_before: before,
+            waiting,
+            kept,
         }
     }
 
@@ -168,17 +177,77 @@ impl SettledRow {
 
     pub(crate) fn text(&self) -> String {
         if !self.waiting.is_empty() {
-            return format!("{}\n\nrun {}", crate::asked::text(&self.waiting), self.run);
+            let mut text = crate::asked::text(&self.waiting);
+            self.tell_done(&mut text);
+            if let Some(kept) = self.kept_words() {
+                text.push_str(&format!("\n\n{kept}"));
+            }
+            text.push_str(&format!("\n\nrun {}", self.run));
+            return text;
         }
-        let mut text = match &*self.answer {
-            "" => format!("No answer: the run ended as {}.", self.end),
-            answer => answer.to_owned(),
+        let mut text = match (&*self.answer, &*self.end) {
+            ("", "cancelled") => "The run was called off, so it has no answer.".to_owned(),
+            ("", "taken_over") => "A person has taken the run over, so no agent answers.".to_owned(),
+            ("", end) => format!("No answer: the run ended as {end}."),
+            (answer, _) => answer.to_owned(),
         };
-        text.push_str(&format!("\n\n{} answered, decisions by {}", self.last_agent, self.model));
+        self.tell_done(&mut text);
+        let had = if self.end == "answered" { "answered" } else { "had the turn" };
+        text.push_str(&format!("\n\n{} {had}, decisions by {}", self.last_agent, self.model));
         for hop in self.hops.iter().chain(&self.refusals) {
             text.push_str(&format!("\n{}", hop.line()));
         }
         text.push_str(&format!("\nrun {}", self.run));
         text
     }
+
+    /// What was done, as a paragraph; nothing where nothing was. Who is left without an answer is told also that nothing
+    /// was done, and what was done before and stands.
+    fn tell_done(&self, text: &mut String) {
+        let mut lines: Vec<String> = self.done.iter().map(DoneRow::line).collect();
+        if !matches!(&*self.end, "answered" | "waiting") {
+            if lines.is_empty() {
+                lines.push("Nothing was done in this turn.".to_owned());
+            }
+            let standing = self.done_before.iter().filter(|done| done.stands());
+            lines.extend(standing.map(|done| format!("It stands from before: {}", done.what())));
+        }
+        if !lines.is_empty() {
+            text.push_str(&format!("\n\n{}", lines.join("\n")));
+        }
+    }
+
+    /// That a question which was shown before is still open, and how it is answered.
+    pub(crate) fn still_waits(&self) -> String {
+        let ids: Vec<&str> = self.waiting.iter().map(|question| &*question.id).collect();
+        let mut text = format!("It still waits for an answer to {}.", ids.join(", "));
+        text.extend(self.kept_words().map(|kept| format!(" {kept}")));
+        let commands = self.waiting.iter().flat_map(|question| &question.commands);
+        text.extend(commands.map(|command| format!("\n  {command}")));
+        text
+    }
+
+    /// What becomes of words that were said while a question is open.
+    fn kept_words(&self) -> Option<String> {
+        let kept: Vec<String> =
+            self.kept.iter().map(|text| in_sight(&serde_json::Value::from(&**text).to_string())).collect();
+        (!kept.is_empty()).then(|| {
+            format!(
+                "What was said meanwhile is no answer to it, and is kept for the agent until then: {}.",
+                kept.join(", ")
+            )
+        })
+    }
+}
+
+/// The records up to the one that closes the run with this answer; all of them where there is none.
+fn until<'r>(records: &'r [Record], answer_id: &str) -> &'r [Record] {
+    let closes = |record: &Record| {
+        record.event.kind() == "closed"
+            && serde_json::from_str::<Announced>(record.event.body()).is_ok_and(
+                |told| matches!(told.what, Announcement::Closed { answer_id: of, .. } if *of == *answer_id),
+            )
+    };
+    let place = records.iter().rposition(closes);
+    place.and_then(|place| records.get(..=place)).unwrap_or(records)
 }

@@ -32,7 +32,8 @@ fn hop() -> Value {
 fn answered() -> Value {
     json!({
         "run": "a", "end": "answered", "answer": ANSWER, "answer_id": "a/1/4", "last_agent": "policy_agent",
-        "model": "offline-rules", "hops": [hop()], "refusals": [], "model_calls": 4, "tool_calls": 2, "waiting": [],
+        "model": "offline-rules", "hops": [hop()], "refusals": [], "model_calls": 4, "tool_calls": 2,
+        "done": [], "done_before": [], "waiting": [], "kept": [],
     })
 }
 
@@ -216,7 +217,11 @@ fn answer_goes_on_with_the_run_that_asks() {
     assert!(other.err.contains("is to a question with the digest 0123456789abcdef"), "{other:?}");
     let said = place.then(&["answer", "b/1/1/0", "approve", "--digest", &digest, "--by", "kim"]).fine();
     let booked = "Booked: Studio basic on 2026-12-01 at 14:00 for 2 hours, for Ada. The booking is RSV-0006 and costs 8000 cents.";
-    assert_eq!(said, format!("{booked}\n\nbooking_agent answered, decisions by offline-rules\nrun b\n"));
+    let done = "Done: book RSV-0006, 8000 cents";
+    assert_eq!(
+        said,
+        format!("{booked}\n\n{done}\n\nbooking_agent answered, decisions by offline-rules\nrun b\n")
+    );
     let shown = place.then(&["show", "b"]).fine();
     assert!(shown.contains(r#"human_answered      b/1/1/0: "Approve", by "kim""#), "{shown}");
     assert_eq!(place.then(&["inbox"]).fine(), "Nothing waits for a person.\n");
@@ -258,12 +263,19 @@ fn an_answer_that_the_question_does_not_have_is_refused_with_those_it_has() {
 fn cancel_ends_a_run_where_it_stands() {
     let place = two_runs();
     let said = place.then(&["cancel", "b", "--reason", "Ada called"]);
-    let text = "No answer: the run ended as cancelled.\n\nbooking_agent answered, decisions by offline-rules\nrun b\n";
-    assert_eq!((said.code, &*said.out), (1, text));
+    let text = "The run was called off, so it has no answer.\n\nNothing was done in this turn.\n\n\
+                booking_agent had the turn, decisions by offline-rules\nrun b\n";
+    assert_eq!((said.code, &*said.out), (0, text));
     assert_eq!(place.json(&["runs"])["runs"][1]["status"], "cancelled");
     assert_eq!(place.then(&["inbox"]).fine(), "Nothing waits for a person.\n");
+    let again = place.then(&["cancel", "b"]);
+    let before = "It had been called off before, and nothing was done now.\n\n";
+    assert_eq!((again.code, again.out), (0, format!("{before}{text}")));
     // T28: what has ended stays as it ended.
     assert_eq!(place.json(&["cancel", "a"]), answered());
+    let ended = place.then(&["cancel", "a"]);
+    let told = "Nothing was called off: the run had ended before, as answered. What it came to stands:\n\n";
+    assert_eq!((ended.code, ended.out), (1, format!("{told}{}", place.then(&["resume", "a"]).fine())));
 }
 
 #[test]
@@ -357,10 +369,17 @@ fn chat_shows_what_it_waits_for_and_what_came_of_it_elsewhere() {
     assert!(waits.out.contains("ada/1/1/0\n  asked by   booking_agent"), "{waits:?}");
     place.says(&["answer", "ada/1/1/0", "approve"]).fine();
     let on = place.hears("Quote Focus pro 3h\n", &["chat", "ada"]).fine();
-    let answers: Vec<&str> = on.lines().filter(|line| line.contains("cents")).collect();
-    assert_eq!(answers.len(), 2, "{on}");
-    assert!(answers[0].starts_with("Booked: Studio basic"), "{on}");
-    assert_eq!(answers[1], "Focus pro for 3 hours costs 6000 cents.");
+    let booked = place.says(&["--json", "resume", "ada"]).json();
+    let lines: Vec<&str> = on.lines().filter(|line| !line.is_empty()).collect();
+    let by = ["booking_agent answered, decisions by offline-rules", "run ada"];
+    let before = [
+        "From before, the last answer in this conversation:",
+        "Booked: Studio basic on 2026-12-01 at 14:00 for 2 hours, for Ada. The booking is RSV-0006 and costs 8000 cents.",
+        "Done: book RSV-0006, 8000 cents",
+    ];
+    assert_eq!(lines, [&before[..], &by, &["Focus pro for 3 hours costs 6000 cents."], &by].concat());
+    // What was done is told in the turn in which it was done.
+    assert_eq!((&booked["done"], booked["done_before"].as_array().map(Vec::len)), (&json!([]), Some(1)));
 }
 
 #[test]

@@ -10,6 +10,9 @@ use crate::fault::Fault;
 use crate::rows::SettledRow;
 use crate::teller::{Input, Teller};
 
+/// What a person at a terminal is told first.
+const GREETING: &str = "Ctrl-D ends the chat. What it waits for is answered from another terminal, by the command that is shown.";
+
 /// What `--json` prints when there is nothing more to read.
 #[derive(Serialize)]
 struct Talk {
@@ -34,6 +37,9 @@ pub(super) fn run(
     let mut talk = Talk { run: name.to_owned(), before: None, turns: Vec::new() };
     // What was said last, so that nothing is said twice and what others have brought about is said once.
     let mut seen = None;
+    if input.is_interactive && !teller.json {
+        teller.say(GREETING)?;
+    }
     if let Some(row) = taken_up(desk, teller, name)? {
         show(teller, &row, &mut seen)?;
         talk.before = Some(row);
@@ -53,7 +59,9 @@ pub(super) fn run(
         let turn = Turn::new(&*line).at(reservo::entry(&line).name());
         let settled = desk.drive(teller, name, |driver| driver.submit(name, turn.clone()))?;
         let row = SettledRow::of(desk, name, &settled)?;
-        show(teller, &row, &mut seen)?;
+        if !show(teller, &row, &mut seen)? && !teller.json {
+            teller.say(&row.still_waits())?;
+        }
         talk.turns.push(TurnRow { text: line, outcome: row });
     }
     if teller.json {
@@ -69,7 +77,13 @@ fn taken_up(desk: &Desk, teller: &mut Teller<'_>, name: &str) -> Result<Option<S
     let replay = desk.replay(name, &records)?;
     match replay.step() {
         None => Ok(None),
-        Some(step) if step.is_at_rest() => Ok(Some(SettledRow::of_step(desk, name, step))),
+        Some(step) if step.is_at_rest() => {
+            let row = SettledRow::of_step(desk, name, step, &records);
+            if row.waiting.is_empty() && !teller.json {
+                teller.say("From before, the last answer in this conversation:\n")?;
+            }
+            Ok(Some(row))
+        }
         Some(_) => {
             teller.note(&format!("{name:?} was interrupted, and goes on"));
             let settled = desk.drive(teller, name, |driver| driver.resume(name))?;
@@ -82,18 +96,24 @@ fn taken_up(desk: &Desk, teller: &mut Teller<'_>, name: &str) -> Result<Option<S
 fn meanwhile(desk: &Desk, name: &str) -> Result<Option<SettledRow>, Fault> {
     let records = desk.records(name)?;
     let replay = desk.replay(name, &records)?;
-    Ok(replay.step().filter(|step| step.is_at_rest()).map(|step| SettledRow::of_step(desk, name, step)))
+    Ok(replay
+        .step()
+        .filter(|step| step.is_at_rest())
+        .map(|step| SettledRow::of_step(desk, name, step, &records)))
 }
 
-/// Shows what has not been shown.
-fn show(teller: &mut Teller<'_>, row: &SettledRow, seen: &mut Option<Vec<String>>) -> Result<(), Fault> {
+/// Shows what has not been shown, and tells whether there was anything.
+fn show(teller: &mut Teller<'_>, row: &SettledRow, seen: &mut Option<Vec<String>>) -> Result<bool, Fault> {
     let ids = row.answer_id.iter().cloned().chain(row.waiting.iter().map(|question| question.id.clone()));
     let ids = Some(ids.collect::<Vec<_>>());
     if *seen == ids {
-        return Ok(());
+        return Ok(false);
     }
     *seen = ids;
-    if teller.json { Ok(()) } else { teller.say(&row.text()) }
+    if !teller.json {
+        teller.say(&row.text())?;
+    }
+    Ok(true)
 }
 
 /// Words for a person who has taken over are not for agents.

@@ -62,7 +62,7 @@ pub(super) fn run(
             ));
         }
     };
-    let outcome = SettledRow { waiting: Vec::new(), ..SettledRow::of_step(desk, &name, &step) };
+    let outcome = SettledRow { waiting: Vec::new(), ..SettledRow::of_step(desk, &name, &step, &[]) };
     let is_taken = outcome.hops.iter().any(|taken| taken.id == *hop.id);
     let replayed = Replayed {
         hop: hop.id.to_string(),

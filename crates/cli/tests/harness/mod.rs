@@ -72,6 +72,11 @@ impl Place {
         says(input, std::iter::once("sommelier".into()).chain(self.arguments(arguments)))
     }
 
+    /// As [`hears`](Self::hears), at a terminal.
+    pub(crate) fn hears_at_a_terminal(&self, input: &str, arguments: &[&str]) -> Said {
+        heard(input, true, std::iter::once("sommelier".into()).chain(self.arguments(arguments)))
+    }
+
     /// As [`says`](Self::says), with a clock that stands still.
     pub(crate) fn then(&self, arguments: &[&str]) -> Said {
         let now = ["--now", "2026-11-30T10:00"];
@@ -110,8 +115,12 @@ impl Drop for Place {
 
 /// Runs the command in this process with these arguments.
 pub(crate) fn says(input: &str, arguments: impl IntoIterator<Item = OsString>) -> Said {
+    heard(input, false, arguments)
+}
+
+fn heard(input: &str, is_interactive: bool, arguments: impl IntoIterator<Item = OsString>) -> Said {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io = Io { input: &mut input.as_bytes(), is_interactive: false, out: &mut out, err: &mut err };
+    let io = Io { input: &mut input.as_bytes(), is_interactive, out: &mut out, err: &mut err };
     let code = run(arguments, io);
     Said { out: text(out), err: text(err), code }
 }

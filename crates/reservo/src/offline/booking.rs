@@ -138,7 +138,43 @@ struct Order<'t> {
     customer: Option<&'t str>,
 }
 
+/// The arguments of `book`, as they stand in a call.
+#[derive(serde::Deserialize)]
+struct Placed {
+    room: Room,
+    plan: Plan,
+    date: Date,
+    start_hour: i64,
+    hours: i64,
+    customer: Option<String>,
+}
+
+/// What was done for earlier words and has not been told, since newer ones came before there was a reply.
+pub(super) fn untold(seen: &Seen<'_>) -> Vec<String> {
+    let booked = seen.untold::<Placed, BookingReceipt>("book").into_iter().map(|(placed, receipt)| {
+        let Placed { room, plan, date, start_hour: start, hours: count, customer } = placed;
+        Order { room, plan, date, start, count, customer: customer.as_deref() }.booked(&receipt)
+    });
+    let cancelled = seen.untold::<serde_json::Value, CancelReceipt>("cancel");
+    booked.chain(cancelled.iter().map(|(_, receipt)| cancelled_text(receipt))).collect()
+}
+
 impl Order<'_> {
+    /// That it was booked.
+    fn booked(&self, receipt: &BookingReceipt) -> String {
+        let Self { room, plan, date, start, count, customer } = self;
+        let whom = match customer {
+            Some(name) => format!("for {}", quoted_name(name)),
+            None => format!("in the name {UNNAMED:?}, since none was given"),
+        };
+        format!(
+            "Booked: {room} {plan} on {date} at {start}:00 for {}, {whom}. The booking is {} and costs {}.",
+            hours(count),
+            receipt.booking_id,
+            receipt.total_cents,
+        )
+    }
+
     fn place(&self, request: &Request, seen: &Seen<'_>) -> Progress {
         let Self { room, plan, date, start, count, .. } = self;
         let customer = self.customer.map(|name| format!(r#","customer":{}"#, json(name))).unwrap_or_default();
@@ -151,16 +187,7 @@ impl Order<'_> {
                 effect(Call::act("book", arguments), &undone, seen)
             }
             Some(Outcome::Worked(receipt)) => {
-                let whom = match self.customer {
-                    Some(name) => format!("for {}", quoted_name(name)),
-                    None => format!("in the name {UNNAMED:?}, since none was given"),
-                };
-                let text = format!(
-                    "Booked: {room} {plan} on {date} at {start}:00 for {}, {whom}. The booking is {} and costs {}.",
-                    hours(count),
-                    receipt.booking_id,
-                    receipt.total_cents,
-                );
+                let text = self.booked(&receipt);
                 let price =
                     Price { of: room_plan_hours(*room, *plan, count), total_cents: receipt.total_cents };
                 Progress::Told(Told { text, price: Some(price), ..Told::default() })
@@ -241,15 +268,20 @@ pub(super) fn cancel(
     let arguments = format!(r#"{{"booking_id":"{id}"}}"#);
     match seen.outcome::<CancelReceipt>("cancel", &arguments) {
         None => effect(Call::act("cancel", arguments), &format!("{id} was not cancelled"), seen),
-        Some(Outcome::Worked(CancelReceipt { booking_id, status, refund_cents })) => told(match status {
-            BookingStatus::AlreadyCancelled => {
-                format!("{booking_id} was already cancelled, with {refund_cents} refunded.")
-            }
-            BookingStatus::Booked | BookingStatus::Cancelled => {
-                format!("{booking_id} is cancelled; the refund is {refund_cents}.")
-            }
-        }),
+        Some(Outcome::Worked(receipt)) => told(cancelled_text(&receipt)),
         Some(Outcome::Failed(failure)) => told(format!("Nothing was cancelled: {}.", explain(&failure))),
+    }
+}
+
+/// That it is cancelled.
+fn cancelled_text(CancelReceipt { booking_id, status, refund_cents }: &CancelReceipt) -> String {
+    match status {
+        BookingStatus::AlreadyCancelled => {
+            format!("{booking_id} was already cancelled, with {refund_cents} refunded.")
+        }
+        BookingStatus::Booked | BookingStatus::Cancelled => {
+            format!("{booking_id} is cancelled; the refund is {refund_cents}.")
+        }
     }
 }
 

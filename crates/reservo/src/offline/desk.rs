@@ -189,6 +189,7 @@ impl Work {
             .flat_map(|package| package.completed_steps())
             .map(|step| printable(step))
             .collect();
+        lines.extend(booking::untold(seen));
         let told_prices = known.iter().filter(|price| {
             let amount = price.total_cents.to_string();
             !lines.iter().any(|line| line.contains(&amount))

@@ -20,6 +20,8 @@ pub(super) struct Seen<'r> {
     pub(super) words: String,
     pub(super) package: Option<HandoffPackage>,
     done: Vec<Done<'r>>,
+    /// What was done for earlier words and has not been told: newer ones came before there was a reply.
+    untold: Vec<Done<'r>>,
     /// Calls in the whole conversation.
     pub(super) calls_so_far: usize,
 }
@@ -90,6 +92,7 @@ impl<'r> Seen<'r> {
             words,
             package,
             done: done(since),
+            untold: untold(messages, start),
             calls_so_far: messages.iter().flat_map(Message::tool_uses).count(),
         }
     }
@@ -125,6 +128,16 @@ impl<'r> Seen<'r> {
             Ok(value) => Outcome::Worked(value),
             Err(_) => failed("the tool's result could not be read"),
         })
+    }
+
+    /// What was done by calls of this tool for earlier words and has not been told: the arguments and what came of it.
+    pub(super) fn untold<A: DeserializeOwned, T: DeserializeOwned>(&self, name: &str) -> Vec<(A, T)> {
+        let of = self.untold.iter().filter(|done| done.call.name() == name);
+        of.filter_map(|done| {
+            let result = done.result.filter(|result| !result.is_error())?;
+            Some((done.call.input().read().ok()?, serde_json::from_str(&result.words()).ok()?))
+        })
+        .collect()
     }
 
     /// How many calls of this tool were made since the words came.
@@ -191,6 +204,19 @@ fn with_earlier_words(before: &[Message], words: &str) -> String {
 
 fn is_look(tool: &str) -> bool {
     matches!(tool, "get_quote" | "search_docs" | "compare_prices")
+}
+
+/// The calls before the newest words that nothing was said about since: neither in an answer nor in a package. Their results
+/// may stand in one message with these words.
+fn untold(messages: &[Message], start: usize) -> Vec<Done<'_>> {
+    let says = |message: &Message| {
+        let hands_over = |call: &ToolUse| call.name() == HANDOFF_TO_SPECIALIST;
+        message.role == Role::Assistant
+            && (message.texts().next().is_some() || message.tool_uses().any(hands_over))
+    };
+    let before = messages.get(..start).unwrap_or_default();
+    let since = before.iter().rposition(says).map_or(0, |place| place + 1);
+    done(messages.get(since..=start).unwrap_or_default())
 }
 
 fn done(since: &[Message]) -> Vec<Done<'_>> {

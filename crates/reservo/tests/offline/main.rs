@@ -14,7 +14,7 @@ use grounding::ungrounded;
 use proptest::prelude::*;
 use reservo::{Cents, Entry, OfflineRules, Plan, Room, SPECIALISTS, demo, entry, specialists};
 use serde_json::Value;
-use sommelier_handoff::{Done, Step};
+use sommelier_handoff::{Done, Input, InputKind, Step};
 use sommelier_protocol::{Message, ToolName, Words};
 use sommelier_runtime::{AgentName, Model};
 
@@ -200,6 +200,39 @@ fn a_question_that_the_last_reply_asked_can_be_answered() {
     let reply = OfflineRules.complete(call.request(&relay)).unwrap();
     step = call.resume(&relay, Ok(reply), 0);
     assert!(matches!(step, Step::CallTools(_)), "{step:?}");
+}
+
+/// Between an effect and the reply that would tell it the user may speak again.
+#[test]
+fn what_was_done_is_told_before_newer_words_are_dealt_with() {
+    for (order, told) in [
+        (
+            "Book Studio basic for 2 hours tomorrow at 14, for Ada",
+            "Booked: Studio basic on 2026-12-01 at 14:00",
+        ),
+        ("Cancel RSV-0002", "RSV-0002 is cancelled; the refund is "),
+    ] {
+        let relay = relay(demo(), order);
+        let mut has_spoken = false;
+        let speak = |step: Step| match step {
+            Step::CallModel(call) if !has_spoken && call.request(&relay).replies > 0 => {
+                has_spoken = true;
+                let text = "Quote Focus pro 3h".into();
+                let what = InputKind::TurnReceived { key: None, text, trace: None, begun: false };
+                Step::CallModel(call).feed(&relay, &Input { run: "c-1".into(), at: 0, what }).unwrap()
+            }
+            step => step,
+        };
+        let done = drive(&relay, order, true, speak);
+        let answer = done.answer().unwrap();
+        let lines: Vec<&str> = answer.lines().collect();
+        assert!(has_spoken && lines[0].starts_with(told), "{answer}");
+        assert_eq!(lines[1..], ["Focus pro for 3 hours costs 6000 cents."], "{answer}");
+        // It is told once.
+        let Step::CallModel(call) = done.hear(&relay, Words::new("Thanks").unwrap()) else { panic!() };
+        let reply = OfflineRules.complete(call.request(&relay)).unwrap();
+        assert_eq!(reply.content[0].as_text(), Some("You are welcome."));
+    }
 }
 
 #[test]

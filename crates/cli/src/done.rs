@@ -1,0 +1,130 @@
+//! What was done in a turn, and what was said while it waits, as the records tell it.
+
+use reservo::booking::{BookingReceipt, BookingStatus, CancelReceipt};
+use serde::Serialize;
+use sommelier_handoff::{Announcement, Chronicle, Effect, Entry, InputKind};
+use sommelier_protocol::RawJson;
+use sommelier_protocol::sight::in_sight;
+use sommelier_runner::journal::Record;
+use sommelier_runtime::tool::Effect as Class;
+
+use crate::asked::QuestionRow;
+
+/// What the records of a conversation say of the turn in which they end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    /// What tools have done in the turn, or may have done.
+    pub(crate) done: Vec<DoneRow>,
+    /// What they have done in the turns before.
+    pub(crate) before: Vec<DoneRow>,
+    /// The user's words that are kept until a question is answered.
+    pub(crate) kept: Vec<String>,
+}
+
+/// Something that a tool has done, or may have done. What only reads does nothing.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DoneRow {
+    tool: String,
+    /// What the tool gave; null where that is not known.
+    result: Option<RawJson>,
+    /// Whether a later call has undone it.
+    undone: bool,
+    /// Whether nobody knows if it was done.
+    in_doubt: bool,
+}
+
+impl Account {
+    /// What the records say, where these questions are open at their end.
+    pub(crate) fn of(conversation: &str, records: &[Record], open: &[QuestionRow]) -> Self {
+        let mut chronicle = Chronicle::default();
+        // How many effects there were when the turn began, and whether the one before has ended.
+        let (mut before, mut is_over) = (0, false);
+        let (mut kept, mut is_asked) = (Vec::new(), false);
+        for record in records {
+            match Entry::read(record.event.kind(), record.event.version(), record.event.body()) {
+                Ok(Entry::Input(input)) => {
+                    match &input.what {
+                        InputKind::TurnReceived { text, .. } => {
+                            if std::mem::take(&mut is_over) {
+                                before = chronicle.effects().len();
+                            }
+                            if is_asked {
+                                kept.push(text.to_string());
+                            }
+                        }
+                        InputKind::Retried | InputKind::MoreGiven { .. } => is_over = false,
+                        _ => {}
+                    }
+                    chronicle.note_input(&input);
+                }
+                Ok(Entry::Announced(told)) => {
+                    chronicle.note_announced(conversation, &told);
+                    match &told.what {
+                        Announcement::Closed { .. } if *told.run == *conversation => is_over = true,
+                        Announcement::Escalated { questions } => {
+                            is_asked |=
+                                questions.iter().any(|asked| open.iter().any(|row| row.id == *asked.id));
+                        }
+                        _ => {}
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+        let mut done: Vec<DoneRow> = chronicle.effects().iter().map(DoneRow::of).collect();
+        let in_turn = done.split_off(before.min(done.len()));
+        let unknown = chronicle.begun().filter(|(.., effect)| may_outlive_a_crash(effect));
+        let unknown = unknown.map(|(.., effect)| DoneRow::of(effect));
+        Self { done: in_turn.into_iter().chain(unknown).collect(), before: done, kept }
+    }
+}
+
+/// Whether a call that was begun may have done something of which no record tells.
+fn may_outlive_a_crash(effect: &Effect) -> bool {
+    ![Class::ReadOnly, Class::Transactional].iter().any(|class| *effect.class == *class.as_str())
+}
+
+impl DoneRow {
+    fn of(effect: &Effect) -> Self {
+        let result = effect.result.as_deref().map(|result| {
+            let seen = in_sight(result);
+            RawJson::parse(&seen).unwrap_or_else(|_| RawJson::string(result))
+        });
+        Self { tool: effect.tool.to_string(), in_doubt: result.is_none(), result, undone: effect.is_undone }
+    }
+
+    /// Whether it may still be so.
+    pub(crate) fn stands(&self) -> bool {
+        !self.undone
+    }
+
+    /// What was done, in plain words.
+    pub(crate) fn line(&self) -> String {
+        let what = self.what();
+        match self {
+            Self { in_doubt: true, .. } => format!("In doubt: {what} may have been done, and nobody knows"),
+            Self { undone: true, .. } => format!("Done, and undone since: {what}"),
+            _ => format!("Done: {what}"),
+        }
+    }
+
+    /// The tool and what it gave: for the tools of the house as people say it.
+    pub(crate) fn what(&self) -> String {
+        let Some(result) = &self.result else { return self.tool.clone() };
+        let booked = || match &*self.tool {
+            "book" => {
+                let receipt: BookingReceipt = result.read().ok()?;
+                Some(format!("{}, {}", receipt.booking_id, receipt.total_cents))
+            }
+            "cancel" => {
+                let CancelReceipt { booking_id, status, refund_cents } = result.read().ok()?;
+                Some(match status {
+                    BookingStatus::AlreadyCancelled => format!("{booking_id}, which was cancelled before"),
+                    _ => format!("{booking_id}, {refund_cents} back"),
+                })
+            }
+            _ => None,
+        };
+        format!("{} {}", self.tool, booked().unwrap_or_else(|| result.get().to_owned()))
+    }
+}
