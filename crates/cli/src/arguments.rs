@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Each reply of the model takes so many milliseconds at least: time to try out what a crash does.
-    #[arg(long, global = true, value_name = "MILLIS", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, global = true, value_name = "MILLIS", default_value_t = 0, hide = true)]
     pub(crate) slow: u64,
     /// What the clock of the records shows, for tests.
     #[arg(long, global = true, value_name = "TIME", hide = true)]
@@ -32,6 +32,15 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// An argument in which there is something: none of them makes sense without.
+fn filled(given: &str) -> Result<String, &'static str> {
+    if given.trim().is_empty() { Err("there is nothing in it") } else { Ok(given.to_owned()) }
+}
+
+/// For the commands that ask a model.
+const SLOW: &str = "\
+With --slow MILLIS each reply of the model takes so long at least: time to try out what a crash does.";
+
 const EXIT_CODES: &str = "\
 RUN is a run's id or a prefix that only one has.
 Exit codes: 0 answered or sound, 1 ended otherwise or damage found, 2 wrong use, 3 waiting for a person.";
@@ -39,11 +48,13 @@ Exit codes: 0 answered or sound, 1 ended otherwise or damage found, 2 wrong use,
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Says something, and prints the answer.
+    #[command(after_help = SLOW)]
     Ask(Ask),
     /// Talks, line by line, in a conversation that goes on whenever it is called again.
+    #[command(after_help = SLOW)]
     Chat {
         /// The conversation's name.
-        #[arg(default_value = "chat")]
+        #[arg(default_value = "chat", value_parser = filled)]
         name: String,
     },
     /// Lists all runs and how they stand.
@@ -51,37 +62,50 @@ pub(crate) enum Command {
     /// Shows a run, record by record.
     Show {
         /// The run.
+        #[arg(value_parser = filled)]
         run: String,
+        /// Also the records that say who drives the run.
+        #[arg(long)]
+        all: bool,
     },
     /// Goes on with a run that was interrupted, and prints its answer; of one that has ended the answer on record.
+    #[command(after_help = SLOW)]
     Resume {
         /// The run.
+        #[arg(value_parser = filled)]
         run: String,
     },
     /// Lists what waits for a person.
     Inbox,
     /// Answers a question, and goes on with its run.
+    #[command(after_help = SLOW)]
     Answer(Answer),
     /// Invites a person outside to answer a question: prints a token that is good for one answer.
     Invite(Invite),
     /// Takes an invitation back.
     Withdraw {
         /// The invitation's id: what its token begins with.
+        #[arg(value_parser = filled)]
         invitation: String,
     },
     /// Calls a run off.
     Cancel {
         /// The run.
+        #[arg(value_parser = filled)]
         run: String,
         /// Why, for the record.
-        #[arg(long, default_value = "a person called it off")]
+        #[arg(long, default_value = "a person called it off", value_parser = filled)]
         reason: String,
     },
     /// Looks for runs that no process drives any more, and goes on with them.
+    #[command(after_help = SLOW)]
     Sweep {
         /// For how long nothing was written, in milliseconds.
         #[arg(long, default_value_t = 0, value_name = "MILLIS")]
         idle: u64,
+        /// First waits for runs that are leased to a process, which may have died: four seconds at most.
+        #[arg(long)]
+        wait: bool,
     },
     /// Looks at every record, and at what was kept beside the records.
     Verify {
@@ -98,12 +122,13 @@ pub(crate) enum Command {
     /// Takes one handoff again, from the package on record. Nothing is written, and tools with an effect do not run.
     Replay {
         /// The run.
+        #[arg(value_parser = filled)]
         run: String,
         /// The handoff: its number in the run or its id; the last one that was taken unless given.
-        #[arg(long, value_name = "HOP")]
+        #[arg(long, value_name = "HOP", value_parser = filled)]
         from: Option<String>,
         /// Who gets the package instead.
-        #[arg(long, value_name = "AGENT")]
+        #[arg(long, value_name = "AGENT", value_parser = filled)]
         to: Option<String>,
     },
 }
@@ -113,10 +138,10 @@ pub(crate) struct Ask {
     /// What to say.
     pub(crate) text: String,
     /// The conversation to say it in; a new one unless given.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = filled)]
     pub(crate) conversation: Option<String>,
     /// Your own name for it: said again under this key in the same conversation, it is answered from the record.
-    #[arg(long)]
+    #[arg(long, value_parser = filled)]
     pub(crate) key: Option<String>,
 }
 
@@ -128,24 +153,24 @@ pub(crate) struct Ask {
 )]
 pub(crate) struct Answer {
     /// The digest of the question that you were shown: an answer to another one is refused.
-    #[arg(long)]
+    #[arg(long, value_parser = filled)]
     digest: Option<String>,
     /// Who answers, for the record.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = filled)]
     by: Option<String>,
     /// The token that you were sent, which says what question you answer; `-` reads it from stdin, so that it is in no list of
     /// processes.
     #[arg(long, conflicts_with_all = ["digest", "by"])]
     token: Option<Hidden>,
     /// The question's id. It is not given with a token.
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = filled)]
     first: String,
     /// What you say.
-    #[arg(value_name = "WORD")]
+    #[arg(value_name = "WORD", value_parser = filled)]
     second: Option<String>,
     /// The words that belong to it: with `reject` why, for the agent; with `say` the answer to the agent's own question; with
     /// `take-over` who or why, for the record; with `happened` what the call gave.
-    #[arg(value_name = "TEXT")]
+    #[arg(value_name = "TEXT", value_parser = filled)]
     third: Option<String>,
 }
 
@@ -212,12 +237,13 @@ const HOURS: u64 = 24;
 #[derive(Debug, Args)]
 pub(crate) struct Invite {
     /// The question's id.
+    #[arg(value_parser = filled)]
     pub(crate) id: String,
     /// The digest of the question that you were shown: to another one nobody is invited.
-    #[arg(long)]
+    #[arg(long, value_parser = filled)]
     pub(crate) digest: Option<String>,
     /// Who is invited, for the record.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = filled)]
     pub(crate) to: Option<String>,
     /// For how many hours the token is good; 24 unless given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "millis")]

@@ -20,8 +20,8 @@ use crate::house::seeds;
 /// A booking that is not as the records tell.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Mismatch {
-    /// The booking's id.
-    pub(crate) booking: String,
+    /// The booking's id; null where none of them could be read.
+    pub(crate) booking: Option<String>,
     /// The conversation whose record tells of it, or is missing; null where none can be named.
     pub(crate) conversation: Option<String>,
     /// That record.
@@ -36,8 +36,24 @@ impl Mismatch {
             (Some(conversation), None) => format!("conversation {conversation:?}: "),
             (None, _) => String::new(),
         };
-        format!("{of}booking {}: {}", self.booking, self.what)
+        match &self.booking {
+            Some(booking) => format!("{of}booking {booking}: {}", self.what),
+            None => format!("the ledger: {}", self.what),
+        }
     }
+
+    /// That the ledger cannot be read.
+    pub(crate) fn unread(why: &str) -> Self {
+        Self { booking: None, conversation: None, seq: None, what: why.to_owned() }
+    }
+}
+
+/// What the ledger has.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) bookings: usize,
+    /// How many of them the house begins with.
+    pub(crate) from_start: usize,
 }
 
 /// What the records tell of bookings.
@@ -143,18 +159,21 @@ impl Told {
         self.done.insert(call.key.clone(), deed);
     }
 
-    /// Holds the ledger against what was read, and tells how many bookings it has. What `is_unread` says was not read: what
+    /// Holds the ledger against what was read, and tells which bookings it has. What `is_unread` says was not read: what
     /// the ledger has of such a conversation may well be right.
     pub(crate) fn compare(
         &self,
-        ledger: &SqliteBookings,
+        ledger: Option<&SqliteBookings>,
         is_unread: impl Fn(&str) -> bool,
-    ) -> Result<(usize, Vec<Mismatch>), Fault> {
-        let bookings = ledger.all()?;
+    ) -> Result<(Kept, Vec<Mismatch>), Fault> {
+        let (bookings, keys) = match ledger {
+            Some(ledger) => (ledger.all()?, ledger.keys()?),
+            None => (Vec::new(), Vec::new()),
+        };
         let by_id: BTreeMap<BookingId, &Booking> =
             bookings.iter().map(|booking| (booking.id, booking)).collect();
         let used: BTreeMap<String, (KeyUse, BookingId)> =
-            ledger.keys()?.into_iter().map(|used| (used.key.0, (used.used_for, used.booking))).collect();
+            keys.into_iter().map(|used| (used.key.0, (used.used_for, used.booking))).collect();
         let mut found = Vec::new();
         for (key, deed) in &self.done {
             found.extend(self.missing(key, deed, &by_id, &used).map(|what| deed.mismatch(what)));
@@ -166,9 +185,17 @@ impl Told {
         }
         let seeds = seeds()?;
         for booking in &bookings {
-            let is_made = used.values().any(|(used_for, id)| *used_for == KeyUse::Book && *id == booking.id);
-            if !is_made && !seeds.iter().any(|seed| is_same(seed, booking)) {
-                found.push(Mismatch::of_none(booking.id, "no record tells of it"));
+            let by_key = used.values().any(|(used_for, id)| *used_for == KeyUse::Book && *id == booking.id);
+            if by_key || self.is_on_record(KeyUse::Book, booking.id) {
+                continue;
+            }
+            match seeds.iter().find(|seed| seed.id == booking.id) {
+                Some(seed) if is_same(seed, booking) => {}
+                Some(_) => found.push(Mismatch::of_none(
+                    booking.id,
+                    "the house begins with it, and the ledger has it otherwise",
+                )),
+                None => found.push(Mismatch::of_none(booking.id, "no record tells of it")),
             }
         }
         // A ledger that was never begun has none of them, and nobody has booked in it either.
@@ -180,7 +207,14 @@ impl Told {
             ));
         }
         found.extend(self.cancelled_by_nobody(&bookings, &seeds, &used));
-        Ok((bookings.len(), found))
+        let from_start =
+            bookings.iter().filter(|booking| seeds.iter().any(|seed| seed.id == booking.id)).count();
+        Ok((Kept { bookings: bookings.len(), from_start }, found))
+    }
+
+    /// Whether a record tells of it, under whatever key.
+    fn is_on_record(&self, used_for: KeyUse, booking: BookingId) -> bool {
+        self.done.values().any(|deed| deed.used_for() == used_for && deed.booking == booking)
     }
 
     /// What is wrong with the ledger's side of a deed that is on record.
@@ -194,11 +228,7 @@ impl Told {
         let Some(booking) = by_id.get(&deed.booking) else {
             return Some("it is on record, and the ledger does not have it".to_owned());
         };
-        let used_for = match deed.what {
-            What::Booked { .. } => KeyUse::Book,
-            What::Cancelled { .. } => KeyUse::Cancel,
-        };
-        if used.get(key) != Some(&(used_for, deed.booking)) {
+        if used.get(key) != Some(&(deed.used_for(), deed.booking)) {
             return Some(format!("the ledger does not have the key {key:?} for it"));
         }
         match &deed.what {
@@ -234,7 +264,7 @@ impl Told {
             KeyUse::Cancel => "cancelled",
         };
         Mismatch {
-            booking: booking.to_string(),
+            booking: Some(booking.to_string()),
             conversation: of.map(|(name, _)| name.clone()),
             // Where it would have to stand: what follows the end is missing.
             seq: of.map(|(_, end)| end + 1),
@@ -256,16 +286,24 @@ impl Told {
         let odd = bookings
             .iter()
             .filter(is_cancelled)
-            .filter(|booking| !by_key(booking.id) && !from_start(booking));
+            .filter(|booking| !by_key(booking.id) && !from_start(booking))
+            .filter(|booking| !self.is_on_record(KeyUse::Cancel, booking.id));
         odd.map(|booking| Mismatch::of_none(booking.id, "it is cancelled, and no record tells of that"))
             .collect()
     }
 }
 
 impl Deed {
+    fn used_for(&self) -> KeyUse {
+        match self.what {
+            What::Booked { .. } => KeyUse::Book,
+            What::Cancelled { .. } => KeyUse::Cancel,
+        }
+    }
+
     fn mismatch(&self, what: String) -> Mismatch {
         Mismatch {
-            booking: self.booking.to_string(),
+            booking: Some(self.booking.to_string()),
             conversation: Some(self.conversation.clone()),
             seq: Some(self.seq),
             what,
@@ -275,7 +313,7 @@ impl Deed {
 
 impl Mismatch {
     fn of_none(booking: BookingId, what: &str) -> Self {
-        Self { booking: booking.to_string(), conversation: None, seq: None, what: what.to_owned() }
+        Self { booking: Some(booking.to_string()), conversation: None, seq: None, what: what.to_owned() }
     }
 }
 

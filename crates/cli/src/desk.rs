@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use reservo::Reservo;
 use reservo_ledger::SqliteBookings;
 use sommelier_handoff::{Millis, Relay, Replay};
 use sommelier_runner::durable::replay;
 use sommelier_runner::journal::Record;
 use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled};
-use sommelier_store::{Journal, SqliteStore};
+use sommelier_store::{Journal, Options, SqliteStore};
 
 use crate::arguments::Arguments;
 use crate::fault::{Fault, unknown_run};
@@ -21,8 +22,11 @@ use crate::teller::Teller;
 /// How long a lease runs, in milliseconds: so long a run of a process that has died waits for another.
 const TERM: Millis = 3_000;
 
-/// How much longer than a lease runs another process waits for it.
-const SLACK: Duration = Duration::from_millis(250);
+/// How long another process waits for a run at most: somewhat longer than a lease runs.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(TERM + 250);
+
+/// How often it looks meanwhile.
+pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
 /// What a journal is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,24 +51,34 @@ impl Desk {
     /// Opens the journal, and makes it where it is not there.
     pub(crate) fn open_or_make(arguments: &Arguments) -> Result<Self, Fault> {
         let file = JournalFile::of(arguments.store.clone())?;
-        file.make_folder()?;
-        Self::with(file, arguments, Use::Drive)
+        file.make()?;
+        let store = SqliteStore::open(file.path()).inspect_err(|_| file.unmake())?;
+        let ledger = SqliteBookings::beside(&store)?;
+        Self::with(file, store, house(Arc::new(ledger))?, arguments)
     }
 
     /// Opens the journal that is there.
     pub(crate) fn open(arguments: &Arguments, to: Use) -> Result<Self, Fault> {
         let file = JournalFile::of(arguments.store.clone())?;
-        file.must_exist()?;
-        Self::with(file, arguments, to)
+        file.must_be_there()?;
+        let store = SqliteStore::open_with(file.path(), &Options::new().existing())?;
+        // A house whose tools are not run needs no ledger, and is the same by definition.
+        let ledger = match to {
+            Use::Look => None,
+            // Where nothing was begun there is nothing to drive, and no ledger is made for it.
+            Use::Drive if store.conversations()?.is_empty() => None,
+            Use::Drive => Some(Arc::new(SqliteBookings::beside(&store)?)),
+        };
+        let house = ledger.map_or_else(|| Ok(mock_house()), house)?;
+        Self::with(file, store, house, arguments)
     }
 
-    fn with(file: JournalFile, arguments: &Arguments, to: Use) -> Result<Self, Fault> {
-        let store = SqliteStore::open(file.path())?;
-        // A house whose tools are not run needs no ledger, and is the same by definition.
-        let house = match to {
-            Use::Look => mock_house(),
-            Use::Drive => house(Arc::new(SqliteBookings::beside(&store)?))?,
-        };
+    fn with(
+        file: JournalFile,
+        store: SqliteStore,
+        house: Arc<Reservo>,
+        arguments: &Arguments,
+    ) -> Result<Self, Fault> {
         let relay = relay(&house)?;
         let now = arguments.now.map(crate::time::millis);
         let model = Unhurried(Duration::from_millis(arguments.slow));
@@ -101,11 +115,10 @@ impl Desk {
         work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
     ) -> Result<Settled, DurableError> {
         let (driver, start) = (self.driver(), Instant::now());
-        let longest = Duration::from_millis(TERM) + SLACK;
         let mut is_told = false;
         loop {
             let owner = match work(&driver) {
-                Err(DurableError::Held { owner, .. }) if start.elapsed() < longest => owner,
+                Err(DurableError::Held { owner, .. }) if start.elapsed() < LONGEST_WAIT => owner,
                 settled => return settled,
             };
             if !is_told {
@@ -113,7 +126,7 @@ impl Desk {
                 teller.note(&format!("`{owner}` drives {run:?}; waiting for it, {seconds} seconds at most"));
                 is_told = true;
             }
-            thread::sleep(Duration::from_millis(50));
+            thread::sleep(MOMENT);
         }
     }
 

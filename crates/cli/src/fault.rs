@@ -1,15 +1,20 @@
 //! What went wrong, and whose fault it is.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io;
 
+use clap::error::{ContextKind, ContextValue};
 use reservo::ReservoError;
 use reservo_ledger::LedgerError;
+use rusqlite::ErrorCode;
 use serde::Serialize;
 use sommelier_handoff::{Divergence, Rejected};
 use sommelier_runner::journal::JournalError;
 use sommelier_runner::{DurableError, RunError};
 use sommelier_store::{CheckError, IssueError, OpenError, TokenRefused};
+
+use crate::file::no_journal_yet;
 
 /// Why a command did not do what it was called for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,10 +67,29 @@ impl Fault {
     }
 }
 
+/// What was to be printed was not. What a command has done is on record all the same.
+pub(crate) fn unprinted(error: &io::Error) -> Fault {
+    let why = format!(
+        "stdout cannot be written: {error}; the journal has what was done, and `sommelier show` and `sommelier resume` \
+         tell it again"
+    );
+    Fault::new("input_output", Whose::Program, why)
+}
+
 /// Arguments that cannot be read.
-pub(crate) fn usage(error: &clap::Error) -> Fault {
+pub(crate) fn usage(error: &clap::Error, arguments: &[OsString]) -> Fault {
     let text = error.to_string();
-    Fault::caller("usage", text.strip_prefix("error: ").unwrap_or(&text).trim_end())
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    // Of an argument that is taken for a group of flags the first one is told, and what was typed is what is meant.
+    let whole = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(told)) => {
+            let given = arguments.iter().filter_map(|argument| argument.to_str());
+            given.into_iter().find(|given| given.starts_with(told.as_str())).map(|given| (told, given))
+        }
+        _ => None,
+    };
+    let told = whole.map(|(told, given)| text.replace(&format!("{told}'"), &format!("{given}'")));
+    Fault::caller("usage", told.as_deref().unwrap_or(text))
 }
 
 impl From<io::Error> for Fault {
@@ -81,6 +105,10 @@ impl From<OpenError> for Fault {
                 "no_journal",
                 format!("{error}, and is left as it is; give the file of a journal with --store"),
             ),
+            OpenError::Absent { path } => no_journal_yet(path),
+            OpenError::Sqlite(why) if is_malformed(why) => {
+                malformed(format_args!("the file itself is damaged: {why}"), IN_ROWS)
+            }
             OpenError::InMemory { .. } => {
                 Self::caller("in_memory", format!("{error}; give a file with --store"))
             }
@@ -94,8 +122,32 @@ impl From<OpenError> for Fault {
     }
 }
 
+/// Whether SQLite says that the file is none of its databases any more.
+fn is_malformed(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// The file itself is damaged, not one conversation in it.
+fn malformed(error: impl Display, rest: &str) -> Fault {
+    let why = format!(
+        "{error}: a part of the file is missing or was overwritten; take the file from a copy; {rest}"
+    );
+    Fault::new("damaged", Whose::Journal, why)
+}
+
+/// What can be done with the rest of a file that can be opened.
+const IN_PARTS: &str = "what can still be read `sommelier export` prints, conversation by conversation";
+
+/// What can be done with the rest of one that cannot be.
+const IN_ROWS: &str = "nothing of it can be read here, and `sqlite3 FILE .recover` may find rows in it";
+
 impl From<LedgerError> for Fault {
     fn from(error: LedgerError) -> Self {
+        if let LedgerError::Sqlite(why) = &error
+            && is_malformed(why)
+        {
+            return malformed(format_args!("the file itself is damaged: {why}"), IN_PARTS);
+        }
         Self::new("ledger", Whose::Journal, error)
     }
 }
@@ -108,6 +160,9 @@ impl From<ReservoError> for Fault {
 
 impl From<JournalError> for Fault {
     fn from(error: JournalError) -> Self {
+        if let JournalError::Malformed(_) = &error {
+            return malformed(error, IN_PARTS);
+        }
         let (code, whose) = match &error {
             JournalError::Damaged(_) | JournalError::ReadOnly(_) => ("damaged", Whose::Journal),
             JournalError::Full => ("full", Whose::Journal),
@@ -165,9 +220,13 @@ impl From<DurableError> for Fault {
                 Whose::OtherProcess,
                 format!("`{owner}` drives {conversation:?}; try again when it has ended"),
             ),
-            DurableError::KeyReused { .. } => {
-                Self::caller("key_reused", format!("{error}; give another --key"))
-            }
+            DurableError::KeyReused { conversation, key, .. } => Self::caller(
+                "key_reused",
+                format!(
+                    "{key:?} is the key of other words in {conversation:?}, so this is not the same turn sent again; give \
+                     another --key, or those words to be told their answer"
+                ),
+            ),
             DurableError::Rejected(rejected) => rejected.into(),
             DurableError::OtherQuestion { .. } => {
                 Self::caller("other_question", format!("{error}; `sommelier inbox` shows what is asked now"))
@@ -198,7 +257,17 @@ impl From<Rejected> for Fault {
             Rejected::NoChoice { .. } => "no_choice",
             Rejected::TooLate { .. } => return Self::new("too_late", Whose::Program, rejected),
         };
-        Self::caller(code, rejected)
+        match rejected {
+            // The words of an answer as they are typed.
+            Rejected::NoChoice { id, answer, choices } => {
+                let typed = |word: &String| word.replace('_', "-");
+                let choices: Vec<String> = choices.iter().map(typed).collect();
+                let why =
+                    format!("{:?} is no answer to {id}; possible: {}", typed(&answer), choices.join(", "));
+                Self::caller(code, why)
+            }
+            rejected => Self::caller(code, rejected),
+        }
     }
 }
 

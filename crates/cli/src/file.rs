@@ -1,9 +1,11 @@
 //! Where the journal is.
 
 use std::env;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Whose};
 
 /// The journal's file.
 #[derive(Clone, Debug)]
@@ -40,29 +42,77 @@ impl JournalFile {
         self.is_given.then(|| format!("--store {}", quoted(&self.path.to_string_lossy())))
     }
 
-    /// Refuses a file that is not there: nothing can be read from it, and a mistyped name is no empty journal.
-    pub(crate) fn must_exist(&self) -> Result<(), Fault> {
-        if self.path.exists() {
+    /// Refuses a file that is not there or empty: nothing can be read from it, and a mistyped name is no empty journal.
+    pub(crate) fn must_be_there(&self) -> Result<(), Fault> {
+        self.must_be_no_folder()?;
+        match fs::metadata(&self.path) {
+            Ok(file) if file.len() > 0 => Ok(()),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.unreadable(&error)),
+            _ => Err(no_journal_yet(&self.path)),
+        }
+    }
+
+    /// Makes the file where it is not there, for nobody else to read. Its folder is made where it is the one in the data
+    /// directory; one that was mistyped is not.
+    pub(crate) fn make(&self) -> Result<(), Fault> {
+        self.must_be_no_folder()?;
+        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            self.make_folder(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&self.path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(self.unreadable(&error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a file away in which there is nothing.
+    pub(crate) fn unmake(&self) {
+        if fs::metadata(&self.path).is_ok_and(|file| file.is_file() && file.len() == 0) {
+            // Where it stays, it is no journal.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    fn make_folder(&self, folder: &Path) -> Result<(), Fault> {
+        let told = |why: String| Fault::caller("no_folder", format!("{why}; give a file with --store"));
+        if folder.is_dir() {
             return Ok(());
         }
-        let why = format!(
-            "there is no journal {}; `sommelier ask` and `sommelier chat` begin one",
-            self.path.display()
-        );
+        if self.is_given {
+            return Err(told(format!("there is no folder {}, and it is not made for you", folder.display())));
+        }
+        let mut make = DirBuilder::new();
+        make.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+        make.create(folder)
+            .map_err(|error| told(format!("the folder {} cannot be made: {error}", folder.display())))
+    }
+
+    fn must_be_no_folder(&self) -> Result<(), Fault> {
+        if !self.path.is_dir() {
+            return Ok(());
+        }
+        let why = format!("{} is a folder; give a file with --store", self.path.display());
         Err(Fault::caller("no_journal", why))
     }
 
-    /// Makes the folder that the file is to be in.
-    pub(crate) fn make_folder(&self) -> Result<(), Fault> {
-        let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
-            return Ok(());
-        };
-        std::fs::create_dir_all(folder).map_err(|error| {
-            let why =
-                format!("the folder {} cannot be made: {error}; give a file with --store", folder.display());
-            Fault::caller("no_folder", why)
-        })
+    fn unreadable(&self, error: &io::Error) -> Fault {
+        Fault::new("unreadable", Whose::Journal, format!("{}: {error}", self.path.display()))
     }
+}
+
+/// That nobody has begun a journal in this file.
+pub(crate) fn no_journal_yet(path: &Path) -> Fault {
+    let why = format!(
+        "there is no journal yet at {}; `sommelier ask` and `sommelier chat` begin one",
+        path.display()
+    );
+    Fault::caller("no_journal", why)
 }
 
 /// Where programs keep what belongs to the user: by the customs of the system.

@@ -38,6 +38,7 @@ mod rows;
 mod stand;
 mod teller;
 mod time;
+mod words;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -81,7 +82,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, io: Io<'_>) -> u8 {
         Err(error) => {
             // The flag counts also where the rest cannot be read.
             teller.json = arguments.iter().any(|argument| argument == "--json");
-            return teller.end(Err(fault::usage(&error)));
+            return teller.end(Err(fault::usage(&error, &arguments)));
         }
     };
     teller.json = read.json;

@@ -8,6 +8,10 @@ use sommelier_store::{Journal, JournalError};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::time::shown;
+use crate::words::counted;
+
+/// The status of a run that a process drives, or did and has died.
+pub(crate) const RUNNING: &str = "running";
 
 /// A run with all that is on record of it.
 pub(crate) struct Stand {
@@ -87,7 +91,7 @@ fn status(desk: &Desk, run: &str, step: &Step) -> Result<&'static str, Fault> {
         step if step.is_at_rest() => "waiting",
         _ => {
             let lease = desk.store.lease(run)?;
-            if lease.is_some_and(|lease| desk.now() < lease.until) { "running" } else { "interrupted" }
+            if lease.is_some_and(|lease| desk.now() < lease.until) { RUNNING } else { "interrupted" }
         }
     })
 }
@@ -100,9 +104,14 @@ impl Summary {
         if let Some(agent) = &self.agent {
             line.push_str(&format!(" at {agent}"));
         }
-        line.push_str(&format!("  {turns} turns, {hops} hops, {records} records"));
+        let counts = [
+            counted(turns, "turn", "turns"),
+            counted(hops, "hop", "hops"),
+            counted(records, "record", "records"),
+        ];
+        line.push_str(&format!("  {}", counts.join(", ")));
         if *questions > 0 {
-            line.push_str(&format!(", {questions} questions open"));
+            line.push_str(&format!(", {} open", counted(questions, "question", "questions")));
         }
         format!("{line}  {}", shown(self.updated))
     }

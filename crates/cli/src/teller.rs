@@ -6,7 +6,7 @@ use serde::Serialize;
 use sommelier_protocol::sight::{lines_in_sight, printable};
 
 use crate::Io;
-use crate::fault::Fault;
+use crate::fault::{Fault, unprinted};
 
 /// Where a command says things. A reader that has gone away wants no more of it, and that is no fault.
 pub(crate) struct Teller<'a> {
@@ -76,7 +76,7 @@ impl<'a> Teller<'a> {
                 self.is_alone = true;
                 Ok(())
             }
-            written => Ok(written?),
+            written => written.map_err(|error| unprinted(&error)),
         }
     }
 

@@ -111,8 +111,8 @@ fn a_run_that_waits_says_for_what_and_how_to_answer() {
 #[test]
 fn runs_lists_how_each_run_stands() {
     let place = two_runs();
-    let text = "a  answered at policy_agent  1 turns, 1 hops, 22 records  2026-11-30 10:00:00.000 UTC\n\
-                b  waiting at booking_agent  1 turns, 0 hops, 8 records, 1 questions open  2026-11-30 10:00:00.000 UTC\n";
+    let text = "a  answered at policy_agent  1 turn, 1 hop, 22 records  2026-11-30 10:00:00.000 UTC\n\
+                b  waiting at booking_agent  1 turn, 0 hops, 8 records, 1 question open  2026-11-30 10:00:00.000 UTC\n";
     assert_eq!(place.then(&["runs"]).fine(), text);
     let run = |id: &str, status: &str, agent: &str, hops: u32, questions: u32, records: u32| {
         json!({
@@ -128,11 +128,11 @@ fn runs_lists_how_each_run_stands() {
 #[test]
 fn show_tells_a_run_record_by_record() {
     let place = two_runs();
-    let text = place.then(&["show", "a"]).fine();
+    let (text, short) = (place.then(&["show", "a", "--all"]).fine(), place.then(&["show", "a"]).fine());
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
-        "a  answered at policy_agent  1 turns, 1 hops, 22 records  2026-11-30 10:00:00.000 UTC"
+        "a  answered at policy_agent  1 turn, 1 hop, 22 records  2026-11-30 10:00:00.000 UTC"
     );
     assert_eq!(lines[3], "  seq  epoch  time          what");
     assert!(
@@ -140,6 +140,9 @@ fn show_tells_a_run_record_by_record() {
         "{}",
         lines[4]
     );
+    // Who drives a run is shown where it is asked for.
+    let without = text.lines().filter(|line| !line.contains(" lease_taken "));
+    assert_eq!(short.lines().collect::<Vec<_>>(), without.collect::<Vec<_>>());
     let kinds: Vec<&str> = lines[4..26].iter().filter_map(|line| line.split_whitespace().nth(3)).collect();
     let expected = [
         "lease_taken",
@@ -253,6 +256,7 @@ fn an_answer_that_the_question_does_not_have_is_refused_with_those_it_has() {
         [(&["say", "yes"][..], "say"), (&["undone"], "undone"), (&["take-over", "kim"], "take_over")]
     {
         let said = place.then(&[&["answer", "b/1/1/0"], given].concat());
+        let word = word.replace('_', "-");
         let told = format!("sommelier: {word:?} is no answer to b/1/1/0; possible: approve, reject\n");
         assert_eq!((said.code, said.err), (2, told));
     }
@@ -297,8 +301,11 @@ fn export_prints_a_record_a_line_and_heads_are_where_each_run_ends() {
 #[test]
 fn verify_finds_a_journal_sound() {
     let place = two_runs();
-    assert_eq!(place.then(&["verify"]).fine(), "2 conversations, 30 records, 5 bookings: sound\n");
-    let sound = json!({ "sound": true, "conversations": 2, "records": 30, "findings": [], "unplayed": [], "ledger": { "bookings": 5, "findings": [] }, "claims": [] });
+    assert_eq!(
+        place.then(&["verify"]).fine(),
+        "2 conversations, 30 records, 5 bookings (the house begins with 5): sound\n"
+    );
+    let sound = json!({ "sound": true, "conversations": 2, "records": 30, "not_looked_at": 0, "findings": [], "unplayed": [], "ledger": { "bookings": 5, "from_start": 5, "findings": [] }, "claims": [], "heads": null });
     assert_eq!(place.json(&["verify"]), sound);
 }
 
@@ -399,5 +406,5 @@ fn words_for_who_has_taken_over_are_not_answered_by_an_agent() {
 fn sweep_finds_nothing_where_nothing_is_left_behind() {
     let place = two_runs();
     assert_eq!(place.then(&["sweep"]).fine(), "No run is left behind.\n");
-    assert_eq!(place.json(&["sweep"]), json!({ "swept": [] }));
+    assert_eq!(place.json(&["sweep"]), json!({ "swept": [], "leased": [] }));
 }

@@ -189,7 +189,15 @@ fn what_a_dead_process_left_is_taken_up_by_a_sweep() {
     let ask = place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE]);
     wait_for(&place, "a", "handoff_committed", 1);
     kill(ask);
-    assert_eq!(place.says(&["--json", "sweep"]).json(), json!({ "swept": [] }), "its lease still runs");
+    // Its lease still runs, and whether it lives nobody knows.
+    let left = place.says(&["--json", "sweep"]).json();
+    let leased = &left["leased"][0];
+    assert_eq!(json!([left["swept"], leased["run"]]), json!([[], "a"]), "{left}");
+    let text = place.says(&["sweep"]);
+    let told = "No run is taken up.\n\n1 run is left alone: its process may be at work, or dead.";
+    assert!(text.code == 0 && text.out.starts_with(told), "{text:?}");
+    let until = format!("\n  a, leased to `{}` until ", leased["owner"].as_str().unwrap());
+    assert!(text.out.contains(&until) && leased["until"].is_u64(), "{text:?}");
     assert_eq!(place.says(&["--json", "runs"]).json()["runs"][0]["status"], "running");
     thread::sleep(Duration::from_millis(3_100));
     assert_eq!(place.says(&["--json", "runs"]).json()["runs"][0]["status"], "interrupted");
@@ -197,7 +205,18 @@ fn what_a_dead_process_left_is_taken_up_by_a_sweep() {
     let row = &swept["swept"][0];
     assert_eq!((&row["run"], &row["hop"], &row["fault"]), (&json!("a"), &json!("a/1/2/0"), &Value::Null));
     assert_eq!(row["outcome"]["last_agent"], "policy_agent");
-    assert_eq!(place.says(&["--json", "sweep"]).json(), json!({ "swept": [] }));
+    assert_eq!(place.says(&["--json", "sweep"]).json(), json!({ "swept": [], "leased": [] }));
+}
+
+#[test]
+fn a_sweep_waits_for_the_lease_of_a_dead_process_where_it_is_told_to() {
+    let place = Place::new();
+    let ask = place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE]);
+    wait_for(&place, "a", "handoff_committed", 1);
+    kill(ask);
+    let swept = place.says(&["--json", "sweep", "--wait"]).json();
+    let row = &swept["swept"][0];
+    assert_eq!(json!([row["run"], row["outcome"]["end"], swept["leased"]]), json!(["a", "answered", []]));
 }
 
 #[test]

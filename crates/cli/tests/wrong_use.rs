@@ -31,7 +31,7 @@ fn wrong_use_is_told_with_what_would_be_right() {
     let place = Place::new();
     place.then(&["ask", "--conversation", "a", RUNNING_CASE]).fine();
     assert_eq!(place.then(&["ask", "--conversation", "b", BOOKING]).code, 3);
-    let cases: [(&[&str], &str, &str); 16] = [
+    let cases: [(&[&str], &str, &str); 17] = [
         (&["frobnicate"], "usage", "unrecognized subcommand 'frobnicate'"),
         (&["ask"], "usage", "<TEXT>"),
         (&["ask", "a", "b"], "usage", "unexpected argument 'b'"),
@@ -48,7 +48,12 @@ fn wrong_use_is_told_with_what_would_be_right() {
         ),
         (&["ask", "  "], "blank", "there are no words; say something"),
         (&["resume", "nobody"], "unknown_run", r#"there is no run "nobody"; `sommelier runs` lists them"#),
-        (&["show", ""], "ambiguous_run", r#"2 runs begin with "", "a" and "b" among them"#),
+        (
+            &["answer", "-x/1/1/0", "approve"],
+            "usage",
+            "tip: to pass '-x/1/1/0' as a value, use '-- -x/1/1/0'",
+        ),
+        (&["show", "c"], "unknown_run", r#"there is no run "c""#),
         (
             &["answer", "b/1/1/1", "approve"],
             "unknown_question",
@@ -71,13 +76,81 @@ fn wrong_use_is_told_with_what_would_be_right() {
             "no_heads",
             "`sommelier export --heads` writes such a file",
         ),
-        (&["ask", "--conversation", "", "hello"], "unfit", "a name is 1 to 256 bytes"),
+        (&["ask", "--conversation", &"x".repeat(257), "hello"], "unfit", "a name is 1 to 256 bytes"),
     ];
     let before = place.then(&["export"]);
     for (arguments, code, says) in cases {
         misused(&place, arguments, code, says);
     }
     assert_eq!(place.then(&["export"]), before);
+}
+
+/// A prefix that is empty would be one of every run.
+#[test]
+fn an_argument_in_which_there_is_nothing_is_refused_wherever_it_says_nothing() {
+    let place = Place::new();
+    assert_eq!(place.then(&["ask", "--conversation", "only", BOOKING]).code, 3);
+    let id = "only/1/1/0";
+    let cases: [&[&str]; 20] = [
+        &["show", ""],
+        &["show", " "],
+        &["resume", ""],
+        &["cancel", ""],
+        &["cancel", "only", "--reason", ""],
+        &["replay", ""],
+        &["replay", "only", "--from", ""],
+        &["replay", "only", "--to", ""],
+        &["chat", ""],
+        &["ask", "--conversation", "", "hello"],
+        &["ask", "--key", "", "hello"],
+        &["answer", "", "approve"],
+        &["answer", id, "approve", "--digest", ""],
+        &["answer", id, "approve", "--by", ""],
+        &["answer", id, "reject", ""],
+        &["answer", id, "say", " "],
+        &["answer", id, ""],
+        &["verify", "--heads", ""],
+        &["--store", "", "runs"],
+        &["--store", "", "ask", "hello"],
+    ];
+    let before = place.then(&["export"]);
+    for arguments in cases {
+        let begins = arguments.first() == Some(&"--store");
+        let flag = ["sommelier".into()].into_iter().chain(arguments.iter().map(Into::into));
+        let said = if begins { says("", flag) } else { place.then(arguments) };
+        assert_eq!((said.code, &*said.out), (2, ""), "{arguments:?}: {said:?}");
+    }
+    assert!(place.then(&["show", ""]).err.contains("there is nothing in it"));
+    assert_eq!(place.then(&["export"]), before);
+}
+
+#[test]
+fn messages_say_words_as_they_are_typed_and_what_to_do() {
+    let place = Place::new();
+    assert_eq!(place.then(&["ask", "--conversation", "b", BOOKING]).code, 3);
+    let no_choice = place.then(&["answer", "b/1/1/0", "did-not-happen"]).err;
+    let told = "sommelier: \"did-not-happen\" is no answer to b/1/1/0; possible: approve, reject\n";
+    assert_eq!(no_choice, told);
+
+    place.then(&["ask", "--conversation", "a", "--key", "m-1", "Quote Focus pro 3h"]).fine();
+    let reused = place.then(&["ask", "--conversation", "a", "--key", "m-1", "Quote Focus pro 4h"]).err;
+    let told = "sommelier: \"m-1\" is the key of other words in \"a\", so this is not the same turn sent again; give another \
+                --key, or those words to be told their answer\n";
+    assert_eq!(reused, told);
+}
+
+/// A disk that is full behind stdout is not the journal's.
+#[cfg(target_os = "linux")]
+#[test]
+fn stdout_that_cannot_be_written_is_told_as_that() {
+    let place = Place::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut ask = place.command(&["ask", "--conversation", "a", "Quote Focus pro 3h"]);
+    let tried = ask.stdout(full).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let tried = said(tried.wait_with_output().unwrap());
+    let told = "sommelier: stdout cannot be written: No space left on device (os error 28); the journal has what was done";
+    assert!(tried.code == 1 && tried.err.starts_with(told), "{tried:?}");
+    assert!(place.then(&["resume", "a"]).fine().starts_with("Focus pro for 3 hours costs 6000 cents."));
 }
 
 #[test]
@@ -166,6 +239,58 @@ fn a_journal_that_is_not_there_is_told_and_not_made() {
     assert!(!place.journal().exists());
 }
 
+/// An empty file is none yet, and only what begins a conversation makes one of it. A database in which there is nothing is
+/// the same.
+#[test]
+fn what_only_looks_makes_no_journal_of_a_file_in_which_there_is_nothing() {
+    let empty: fn(&Place) = |place| fs::write(place.journal(), "").unwrap();
+    let bare: fn(&Place) = |place| {
+        let made = rusqlite::Connection::open(place.journal()).unwrap();
+        made.execute_batch("CREATE TABLE x (x); DROP TABLE x; VACUUM").unwrap();
+    };
+    for make in [empty, bare] {
+        let place = Place::new();
+        make(&place);
+        let before = fs::read(place.journal()).unwrap();
+        let told = format!("there is no journal yet at {}", place.journal().display());
+        let commands: [&[&str]; 11] = [
+            &["runs"],
+            &["show", "a"],
+            &["inbox"],
+            &["verify"],
+            &["export"],
+            &["export", "--heads"],
+            &["replay", "a"],
+            &["resume", "a"],
+            &["answer", "a/1/1/0", "approve"],
+            &["cancel", "a"],
+            &["sweep"],
+        ];
+        for command in commands {
+            misused(&place, command, "no_journal", &told);
+        }
+        assert_eq!(fs::read(place.journal()).unwrap(), before);
+        assert_eq!(fs::read_dir(place.path("")).unwrap().count(), 1);
+        place.then(&["ask", "Quote Focus pro 3h"]).fine();
+        assert_eq!(place.then(&["verify"]).code, 0);
+    }
+}
+
+/// A journal in which nobody has spoken gets no ledger by what looks, or finds nothing to go on with.
+#[test]
+fn what_only_looks_makes_no_tables() {
+    let place = Place::new();
+    drop(sommelier_store::SqliteStore::open(place.journal()).unwrap());
+    for (command, code) in
+        [(&["runs"][..], 0), (&["verify"], 0), (&["sweep"], 0), (&["inbox"], 0), (&["resume", "a"], 2)]
+    {
+        assert_eq!(place.then(command).code, code, "{command:?}");
+    }
+    let look = rusqlite::Connection::open(place.journal()).unwrap();
+    let count = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'reservo%'";
+    assert_eq!(look.query_row(count, (), |row| row.get::<_, i64>(0)), Ok(0));
+}
+
 #[test]
 fn a_file_that_is_no_journal_is_left_as_it_is() {
     let place = Place::new();
@@ -184,15 +309,42 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told() {
+fn a_store_that_is_a_folder_or_whose_folder_is_not_there_is_refused() {
     let place = Place::new();
-    fs::write(place.path("file"), "").unwrap();
-    let store = place.path("file").join("journal.db");
-    let arguments =
-        ["sommelier".into(), "--store".into(), store.into_os_string(), "ask".into(), "hello".into()];
-    let said = says("", arguments);
+    let at = |path: &Path, command: &[&str]| {
+        let store = ["sommelier".into(), "--store".into(), path.as_os_str().to_owned()];
+        says("", store.into_iter().chain(command.iter().map(OsString::from)))
+    };
+    for command in [&["ask", "hello"][..], &["chat"], &["runs"], &["verify"]] {
+        let said = at(&place.path(""), command);
+        assert!(said.code == 2 && said.err.contains("is a folder; give a file with --store"), "{said:?}");
+    }
+    let said = at(&place.path("mistyped").join("journal.db"), &["ask", "hello"]);
     assert_eq!((said.code, &*said.out), (2, ""));
-    assert!(said.err.contains("cannot be made") && said.err.contains("give a file with --store"), "{said:?}");
+    let told = format!("there is no folder {}, and it is not made for you", place.path("mistyped").display());
+    assert!(said.err.contains(&told) && !place.path("mistyped").exists(), "{said:?}");
+}
+
+/// What guests say and book is for nobody else to read.
+#[cfg(unix)]
+#[test]
+fn a_journal_is_made_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sommelier"));
+    command
+        .args(["ask", "Quote Focus pro 3h"])
+        .env("XDG_DATA_HOME", place.path("data"))
+        .env("HOME", place.path(""));
+    assert!(command.status().unwrap().success());
+    if cfg!(not(target_os = "macos")) {
+        let folder = place.path("data/sommelier");
+        assert_eq!((mode(&folder), mode(&folder.join("journal.db"))), (0o700, 0o600));
+    }
+    place.then(&["ask", "Quote Focus pro 3h"]).fine();
+    assert_eq!(mode(&place.journal()), 0o600);
 }
 
 /// A file that may not be written is told, and nothing of it changes.

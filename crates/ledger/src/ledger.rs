@@ -56,10 +56,24 @@ impl SqliteBookings {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         Pages(&transaction).open()?;
         transaction.commit()?;
-        Ok(Self {
-            path: connection.path().unwrap_or_default().to_owned(),
-            connection: Mutex::new(connection),
-        })
+        Ok(Self::on(connection))
+    }
+
+    /// The ledger in the file of a store; `None` where there is none. Nothing is written.
+    ///
+    /// # Errors
+    /// It is of another release, or SQLite refuses it.
+    pub fn find_beside(store: &SqliteStore) -> Result<Option<Self>, LedgerError> {
+        let connection = store.connection()?;
+        if !Pages(&connection).are_there()? {
+            return Ok(None);
+        }
+        Pages(&connection).check()?;
+        Ok(Some(Self::on(connection)))
+    }
+
+    fn on(connection: Connection) -> Self {
+        Self { path: connection.path().unwrap_or_default().to_owned(), connection: Mutex::new(connection) }
     }
 
     /// Writes bookings down as they are, if the ledger has none and never had any. Tells whether it did.

@@ -54,15 +54,21 @@ pub(crate) struct Pages<'a>(pub(crate) &'a Connection);
 impl Pages<'_> {
     /// Makes the tables where there are none, and refuses those of another release.
     pub(crate) fn open(&self) -> Result<(), LedgerError> {
-        let is_there: bool = self.0.query_row(
-            "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'reservo_ledger'",
-            (),
-            |row| row.get(0),
-        )?;
-        if !is_there {
+        if !self.are_there()? {
             self.0.execute_batch(TABLES)?;
             self.0.execute("INSERT INTO reservo_ledger VALUES (?1)", [VERSION])?;
         }
+        self.check()
+    }
+
+    /// Whether there are tables.
+    pub(crate) fn are_there(&self) -> rusqlite::Result<bool> {
+        let look = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'reservo_ledger'";
+        self.0.query_row(look, (), |row| row.get(0))
+    }
+
+    /// Refuses tables of another release.
+    pub(crate) fn check(&self) -> Result<(), LedgerError> {
         let found = self.0.query_row("SELECT version FROM reservo_ledger", (), |row| row.get(0))?;
         if found == VERSION { Ok(()) } else { Err(LedgerError::UnknownVersion { found, known: VERSION }) }
     }

@@ -27,15 +27,15 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, heads: bool) -> Result<u
         teller.document(&desk.store.heads()?)?;
         return Ok(0);
     }
-    let mut damaged = None;
+    let mut is_damaged = false;
     for run in desk.store.conversations()? {
         let records = match desk.store.load(&run, 1) {
             Ok(records) => records,
-            Err(error @ JournalError::Damaged(_)) => {
+            Err(error @ (JournalError::Damaged(_) | JournalError::Malformed(_))) => {
                 // What can be read is exported, and the exit code says that there was more.
-                teller.note(&format!("{error}; what can be read of it is exported"));
-                damaged = Some(error);
-                desk.store.salvage(&run)?
+                teller.note(&format!("{run:?}: {error}; what can be read of it is exported"));
+                is_damaged = true;
+                desk.store.salvage(&run).unwrap_or_default()
             }
             Err(error) => return Err(error.into()),
         };
@@ -46,7 +46,7 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, heads: bool) -> Result<u
             }
         }
     }
-    Ok(u8::from(damaged.is_some()))
+    Ok(u8::from(is_damaged))
 }
 
 /// The record in one line.

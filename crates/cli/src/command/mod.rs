@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         Command::Ask(ask) => ask::run(&desk, teller, ask),
         Command::Chat { name } => chat::run(&desk, teller, input, &name),
         Command::Runs => runs::run(&desk, teller),
-        Command::Show { run } => show::run(&desk, teller, &run),
+        Command::Show { run, all } => show::run(&desk, teller, &run, all),
         Command::Resume { run } => resume::run(&desk, teller, &run),
         Command::Inbox => inbox::run(&desk, teller),
         Command::Answer(answer) => match answer.read()? {
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         Command::Invite(invite) => invite::run(&desk, teller, &invite),
         Command::Withdraw { invitation } => withdraw::run(&desk, teller, &invitation),
         Command::Cancel { run, reason } => cancel::run(&desk, teller, &run, &reason),
-        Command::Sweep { idle } => sweep::run(&desk, teller, idle),
+        Command::Sweep { idle, wait } => sweep::run(&desk, teller, idle, wait),
         Command::Verify { heads } => verify::run(&desk, teller, heads.as_deref()),
         Command::Export { heads } => export::run(&desk, teller, heads),
         Command::Replay { run, from, to } => replay::run(&desk, teller, &run, from.as_deref(), to.as_deref()),

@@ -4,7 +4,7 @@ use serde::Serialize;
 use sommelier_handoff::Millis;
 use sommelier_protocol::RawJson;
 use sommelier_protocol::sight::in_sight;
-use sommelier_runner::journal::Record;
+use sommelier_runner::journal::{LEASE_TAKEN, Record};
 use sommelier_store::Journal;
 
 use crate::asked::{QuestionRow, one};
@@ -49,7 +49,7 @@ struct LateRow {
     body: Option<RawJson>,
 }
 
-pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, given: &str) -> Result<u8, Fault> {
+pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, given: &str, all: bool) -> Result<u8, Fault> {
     let name = desk.find(given)?;
     let Stand { summary, records, step } = Stand::of(desk, &name)?;
     let late = desk.store.late(&name).unwrap_or_default();
@@ -73,7 +73,10 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, given: &str) -> Result<u
             .collect(),
         run: summary,
     };
-    teller.tell(|| text(&shown, &records), &shown)?;
+    // Who had the lease is seldom what one looks for.
+    let told: Vec<&Record> =
+        records.iter().filter(|record| all || record.event.kind() != LEASE_TAKEN).collect();
+    teller.tell(|| text(&shown, &told), &shown)?;
     Ok(u8::from(shown.run.fault.is_some()))
 }
 
@@ -91,7 +94,7 @@ impl RecordRow {
     }
 }
 
-fn text(shown_run: &Shown, records: &[Record]) -> String {
+fn text(shown_run: &Shown, records: &[&Record]) -> String {
     let mut text = shown_run.run.line();
     text.push_str(&format!("\nbegan {}", shown(shown_run.run.began)));
     if let Some(fault) = &shown_run.run.fault {

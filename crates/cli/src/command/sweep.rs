@@ -1,16 +1,34 @@
 //! `sweep`: runs that no process drives any more.
 
+use std::thread;
+use std::time::Instant;
+
 use serde::Serialize;
 use sommelier_handoff::Millis;
+use sommelier_store::Journal;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, LONGEST_WAIT, MOMENT};
 use crate::fault::Fault;
 use crate::rows::SettledRow;
+use crate::stand::{RUNNING, Stand};
 use crate::teller::Teller;
+use crate::time::shown;
+use crate::words::counted;
 
 #[derive(Serialize)]
 struct Swept {
     swept: Vec<SweptRow>,
+    /// Runs that were left to the process that has the lease of them. Whether it lives nobody can tell before the lease is
+    /// over.
+    leased: Vec<LeasedRow>,
+}
+
+#[derive(Serialize)]
+struct LeasedRow {
+    run: String,
+    owner: String,
+    /// In milliseconds since 1970.
+    until: Millis,
 }
 
 #[derive(Serialize)]
@@ -24,8 +42,12 @@ struct SweptRow {
     fault: Option<Fault>,
 }
 
-pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis) -> Result<u8, Fault> {
-    let mut document = Swept { swept: Vec::new() };
+pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool) -> Result<u8, Fault> {
+    let start = Instant::now();
+    while wait && start.elapsed() < LONGEST_WAIT && !leased(desk)?.is_empty() {
+        thread::sleep(MOMENT);
+    }
+    let mut document = Swept { swept: Vec::new(), leased: leased(desk)? };
     for found in desk.driver().sweep(idle)? {
         let conversation = found.orphan.conversation;
         let came = match found.outcome {
@@ -45,6 +67,8 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis) -> Result<
             fault,
         });
     }
+    // The lease of one that was taken up has ended since.
+    document.leased.retain(|leased| document.swept.iter().all(|swept| swept.run != leased.run));
     let line = |row: &SweptRow| {
         let came = match (&row.outcome, &row.fault) {
             (Some(settled), _) => settled.text(),
@@ -53,11 +77,45 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis) -> Result<
         };
         format!("{}, idle for {} ms\n{came}", row.run, row.idle)
     };
-    let text = || match document.swept.len() {
-        0 => "No run is left behind.".to_owned(),
-        _ => document.swept.iter().map(line).collect::<Vec<_>>().join("\n\n"),
+    let text = || {
+        let mut text = match (document.swept.len(), document.leased.len()) {
+            (0, 0) => "No run is left behind.".to_owned(),
+            (0, _) => "No run is taken up.".to_owned(),
+            _ => document.swept.iter().map(line).collect::<Vec<_>>().join("\n\n"),
+        };
+        if !document.leased.is_empty() {
+            text.push_str(&format!("\n\n{}", left(&document.leased)));
+        }
+        text
     };
     teller.tell(text, &document)?;
     let has_failed = document.swept.iter().any(|row| row.fault.is_some());
     Ok(u8::from(has_failed))
+}
+
+/// The runs in which something is to be done, and that a process has the lease of.
+fn leased(desk: &Desk) -> Result<Vec<LeasedRow>, Fault> {
+    let mut leased = Vec::new();
+    for last in desk.store.newest()?.into_iter().filter(|last| last.event.kind() != "closed") {
+        let run = last.conversation;
+        if Stand::of(desk, &run)?.summary.status != RUNNING {
+            continue;
+        }
+        let lease = desk.store.lease(&run)?;
+        leased.extend(lease.map(|lease| LeasedRow { run, owner: lease.owner, until: lease.until }));
+    }
+    Ok(leased)
+}
+
+/// What is told of runs that were left to others.
+fn left(leased: &[LeasedRow]) -> String {
+    let mut text = format!(
+        "{} left alone: its process may be at work, or dead. If it is dead, `sommelier sweep` takes the run up when the \
+         lease is over, and `sommelier sweep --wait` waits for that.",
+        counted(leased.len(), "run is", "runs are")
+    );
+    for LeasedRow { run, owner, until } in leased {
+        text.push_str(&format!("\n  {run}, leased to `{owner}` until {}", shown(*until)));
+    }
+    text
 }

@@ -6,32 +6,48 @@ use reservo_ledger::SqliteBookings;
 use serde::Serialize;
 use sommelier_handoff::Divergence;
 use sommelier_runner::durable::replay;
-use sommelier_runner::journal::{Finding, Heads, Record};
+use sommelier_runner::journal::{Damage, Finding, Heads, Record};
 use sommelier_runner::{ClaimFault, DurableError, check_claims};
-use sommelier_store::Journal;
+use sommelier_store::{Journal, JournalError};
 
-use crate::bookings::{Mismatch, Told, is_of};
+use crate::bookings::{Kept, Mismatch, Told, is_of};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::teller::Teller;
+use crate::words::counted;
 
 #[derive(Serialize)]
 struct Report {
     sound: bool,
     conversations: u64,
     records: u64,
+    /// Records behind those that are not to be relied on: nobody has looked at them.
+    not_looked_at: u64,
     findings: Vec<Found>,
     /// Runs that this release cannot play, since they began with other agents. Their records are sound.
     unplayed: Vec<Found>,
     ledger: Ledger,
     /// What conversations have claimed and by the records should not have, or the other way round.
     claims: Vec<String>,
+    /// What was held against heads; null where none were given.
+    heads: Option<Compared>,
+}
+
+/// How much was held against heads that were exported.
+#[derive(Serialize)]
+struct Compared {
+    /// The heads that were compared.
+    compared: usize,
+    /// The conversations of which none was exported.
+    without: usize,
 }
 
 /// The house's bookings, which have to be those that the records tell of.
 #[derive(Serialize)]
 struct Ledger {
     bookings: usize,
+    /// How many of them the house begins with, so that no record tells of them.
+    from_start: usize,
     findings: Vec<Mismatch>,
 }
 
@@ -56,11 +72,16 @@ impl Found {
 }
 
 pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, heads: Option<&Path>) -> Result<u8, Fault> {
-    let exported = heads.map(read).transpose()?.unwrap_or_default();
-    let verified = desk.store.verify(None, &exported)?;
+    let names = desk.store.conversations()?;
+    let exported = heads.map(|file| read(file, &names)).transpose()?;
+    let compared = exported.as_ref().map(|heads| Compared {
+        compared: heads.len(),
+        without: names.iter().filter(|name| !heads.contains_key(*name)).count(),
+    });
+    let verified = desk.store.verify(None, &exported.unwrap_or_default())?;
     let mut findings: Vec<Found> = verified.findings.iter().map(Found::of).collect();
     let (mut unplayed, mut told, mut unread) = (Vec::new(), Told::default(), Vec::new());
-    for name in desk.store.conversations()? {
+    for name in names {
         if verified.findings.iter().any(|finding| finding.conversation == name) {
             unread.push(name);
             continue;
@@ -69,18 +90,32 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, heads: Option<&Path>) ->
         told.read(&name, &records);
         play(desk, &name, &records, &mut findings, &mut unplayed)?;
     }
-    let claims: Vec<String> = check_claims(&desk.store)?.iter().map(ClaimFault::to_string).collect();
-    let ledger = SqliteBookings::beside(&desk.store)?;
+    let claims = match check_claims(&desk.store) {
+        Ok(faults) => faults.iter().map(ClaimFault::to_string).collect(),
+        // It is among the findings.
+        Err(JournalError::Malformed(_)) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let not_looked_at = verified.findings.iter().map(|finding| behind(desk, finding)).sum();
     let is_unread = |key: &str| unread.iter().any(|name| is_of(key, name));
-    let (bookings, mismatches) = told.compare(&ledger, is_unread)?;
+    let compared_with = SqliteBookings::find_beside(&desk.store)
+        .map_err(Fault::from)
+        .and_then(|ledger| told.compare(ledger.as_ref(), is_unread));
+    let (Kept { bookings, from_start }, mismatches) = match compared_with {
+        // That is a finding too, and the others are told beside it.
+        Err(fault) => (Kept::default(), vec![Mismatch::unread(fault.message())]),
+        Ok(compared) => compared,
+    };
     let report = Report {
         sound: findings.is_empty() && mismatches.is_empty() && claims.is_empty(),
         conversations: verified.conversations,
         records: verified.records,
+        not_looked_at,
         findings,
         unplayed,
-        ledger: Ledger { bookings, findings: mismatches },
+        ledger: Ledger { bookings, from_start, findings: mismatches },
         claims,
+        heads: compared,
     };
     teller.tell(|| text(&report), &report)?;
     Ok(u8::from(!report.sound))
@@ -106,22 +141,56 @@ fn play(
     }
 }
 
-fn read(file: &Path) -> Result<Heads, Fault> {
+/// How many records stand behind one that is not to be relied on.
+fn behind(desk: &Desk, Finding { conversation, seq, damage }: &Finding) -> u64 {
+    // Where a record cannot be read those behind it cannot be counted, and the note of the last one says how many.
+    if let Damage::Unreadable(_) = damage {
+        return desk.store.head(conversation).map_or(0, |head| head.seq.saturating_sub(*seq));
+    }
+    let records = desk.store.salvage(conversation).unwrap_or_default();
+    records.iter().filter(|record| record.seq > *seq).count().try_into().unwrap_or(u64::MAX)
+}
+
+/// The heads of a file. One that has none says nothing of a journal that has conversations.
+fn read(file: &Path, names: &[String]) -> Result<Heads, Fault> {
     let wrong = |why: String| {
         let file = file.display();
         Fault::caller("no_heads", format!("{file}: {why}; `sommelier export --heads` writes such a file"))
     };
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+    let heads: Heads = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if heads.is_empty() && !names.is_empty() {
+        return Err(wrong("there are no heads in it, so nothing can be compared".to_owned()));
+    }
+    Ok(heads)
 }
 
 fn text(report: &Report) -> String {
     let how = match report.findings.len() + report.ledger.findings.len() + report.claims.len() {
         0 => "sound".to_owned(),
-        count => format!("{count} findings"),
+        count => counted(count, "finding", "findings"),
     };
-    let (conversations, records, bookings) = (report.conversations, report.records, report.ledger.bookings);
-    let mut text = format!("{conversations} conversations, {records} records, {bookings} bookings: {how}");
+    let mut text = format!(
+        "{}, {}, {}{}: {how}",
+        counted(report.conversations, "conversation", "conversations"),
+        counted(report.records, "record", "records"),
+        counted(report.ledger.bookings, "booking", "bookings"),
+        match report.ledger.from_start {
+            0 => String::new(),
+            count => format!(" (the house begins with {count})"),
+        },
+    );
+    if let Some(Compared { compared, without }) = &report.heads {
+        text.push_str(&format!("\n{} compared", counted(compared, "head", "heads")));
+        if *without > 0 {
+            let those = counted(without, "conversation has", "conversations have");
+            text.push_str(&format!("; {those} none, and may have lost their end unseen"));
+        }
+    }
+    if report.not_looked_at > 0 {
+        let those = counted(report.not_looked_at, "record stands", "records stand");
+        text.push_str(&format!("\n{those} behind what was found, and nobody has looked at them"));
+    }
     for found in &report.findings {
         text.push_str(&format!("\n{}", found.line()));
     }

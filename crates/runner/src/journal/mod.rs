@@ -272,6 +272,9 @@ pub enum JournalError {
     /// until the store is opened again and what is there has been read.
     #[error("the store is broken until it is opened again: {0}")]
     Broken(String),
+    /// The file itself is damaged beyond one conversation. Nothing was written. What else of it can be read still is.
+    #[error("the file itself is damaged: {0}")]
+    Malformed(String),
     /// The call itself is not one that a journal takes.
     #[error(transparent)]
     Unfit(#[from] Unfit),

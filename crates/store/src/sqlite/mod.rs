@@ -292,17 +292,26 @@ impl Journal for SqliteStore {
                 verified.add(records, found);
             }
             if conversation.is_none() {
-                for (id, seq) in rows::strays(connection)? {
-                    let damage = Damage::Unreadable("it belongs to no conversation".to_owned());
-                    verified.add(0, Some(Finding { conversation: format!("#{id}"), seq, damage }));
+                let unreadable = |conversation: String, seq: u64, why: String| Finding {
+                    conversation,
+                    seq,
+                    damage: Damage::Unreadable(why),
+                };
+                match rows::strays(connection) {
+                    Ok(strays) => strays.into_iter().for_each(|(id, seq)| {
+                        let why = "it belongs to no conversation".to_owned();
+                        verified.add(0, Some(unreadable(format!("#{id}"), seq, why)));
+                    }),
+                    Err(JournalError::Malformed(why)) => {
+                        verified.add(0, Some(unreadable("#events".to_owned(), 1, why)));
+                    }
+                    Err(why) => return Err(why),
                 }
                 if let Some((seq, why)) = rows::late_damage(connection)? {
-                    let damage = Damage::Unreadable(why);
-                    verified.add(0, Some(Finding { conversation: "#late_results".to_owned(), seq, damage }));
+                    verified.add(0, Some(unreadable("#late_results".to_owned(), seq, why)));
                 }
                 if let Some(why) = rows::claims_damage(connection)? {
-                    let damage = Damage::Unreadable(why);
-                    verified.add(0, Some(Finding { conversation: "#claims".to_owned(), seq: 1, damage }));
+                    verified.add(0, Some(unreadable("#claims".to_owned(), 1, why)));
                 }
                 if let Some(finding) = invitations::damage(connection)? {
                     verified.add(0, Some(finding));

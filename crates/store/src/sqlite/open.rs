@@ -1,5 +1,6 @@
 //! Opening the file: whose it is, in which version, and how SQLite is to treat it.
 
+use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -115,6 +116,12 @@ pub enum OpenError {
         /// The application id that it bears.
         found: i32,
     },
+    /// There is no journal, and none was to be made: no file, or an empty one.
+    #[error("there is no journal yet at {}", path.display())]
+    Absent {
+        /// The file.
+        path: PathBuf,
+    },
     /// The journal was written by a newer release.
     #[error("{} is a journal of version {found}; this release knows version {known}", path.display())]
     UnknownVersion {
@@ -179,6 +186,11 @@ pub(super) fn writable(path: &Path, options: &Options) -> Result<Connection, Ope
     if let Some(kind) = network_kind(path).filter(|_| !options.network) {
         return Err(OpenError::Network { path: path.to_owned(), kind });
     }
+    if !options.makes
+        && std::fs::metadata(path).map_or_else(|error| error.kind() == NotFound, |file| file.len() == 0)
+    {
+        return Err(OpenError::Absent { path: path.to_owned() });
+    }
     let mut connection =
         connect(path, options, OpenFlags::SQLITE_OPEN_CREATE).map_err(|error| no_database(path, error))?;
     // Whose it is comes first: changing the mode would write to the file of somebody else. It is looked at in
@@ -186,6 +198,9 @@ pub(super) fn writable(path: &Path, options: &Options) -> Result<Connection, Ope
     let look = connection.transaction()?;
     let state = state(&look, path)?;
     look.finish()?;
+    if state == State::Empty && !options.makes {
+        return Err(OpenError::Absent { path: path.to_owned() });
+    }
     if state != State::Current {
         bring_up(&mut connection, path)?;
     }

@@ -18,6 +18,7 @@ pub struct Options {
     pub(super) busy: Duration,
     pub(super) max_bytes: Option<u64>,
     pub(super) network: bool,
+    pub(super) makes: bool,
     pub(super) faults: Faults,
 }
 
@@ -28,9 +29,15 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Waits five seconds for others, has no cap, refuses file systems over a network.
+    /// Waits five seconds for others, has no cap, refuses file systems over a network, makes what is not there.
     pub const fn new() -> Self {
-        Self { busy: Duration::from_secs(5), max_bytes: None, network: false, faults: Faults::NONE }
+        Self {
+            busy: Duration::from_secs(5),
+            max_bytes: None,
+            network: false,
+            makes: true,
+            faults: Faults::NONE,
+        }
     }
 
     /// For how long to wait while another process writes or a work is done, before [`Busy`](crate::JournalError::Busy).
@@ -53,6 +60,20 @@ impl Options {
     #[must_use]
     pub fn allow_network_file_system(self) -> Self {
         Self { network: true, ..self }
+    }
+
+    /// Opens a journal that is there, and makes none where there is no file or an empty one.
+    ///
+    /// ```
+    /// use sommelier_store::{OpenError, Options, SqliteStore};
+    ///
+    /// # let path = std::env::temp_dir().join(format!("sommelier-store-none-{}", std::process::id()));
+    /// let opened = SqliteStore::open_with(&path, &Options::new().existing());
+    /// assert!(matches!(opened, Err(OpenError::Absent { .. })) && !path.exists());
+    /// ```
+    #[must_use]
+    pub fn existing(self) -> Self {
+        Self { makes: false, ..self }
     }
 
     /// Lets calls fail by a plan.

@@ -12,19 +12,22 @@ use crate::rules::{Holder, Tail, name_of};
 /// A conversation's number in the tables.
 pub(super) type Id = Option<i64>;
 
-/// What an error of SQLite's means. All but two kinds are beyond what a caller can do anything about.
+/// What an error of SQLite's means. Most are beyond what a caller can do anything about.
 pub(super) fn told(error: rusqlite::Error) -> JournalError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => JournalError::Full,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => JournalError::Busy,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            JournalError::Malformed(error.to_string())
+        }
         _ => JournalError::Broken(error.to_string()),
     }
 }
 
-/// What an error of SQLite's means where one conversation is read: a value that is none of ours is damage to
-/// that conversation, and does not keep anybody from the others.
+/// What an error of SQLite's means where one conversation is read: a value that is none of ours, or a page that is damaged,
+/// is damage to that conversation, and does not keep anybody from the others.
 fn told_of(conversation: &str, seq: u64, error: rusqlite::Error) -> JournalError {
-    if error.sqlite_error_code().is_some() {
+    if !is_damage(&error) {
         return told(error);
     }
     let damage = Damage::Unreadable(error.to_string());

@@ -93,8 +93,8 @@ impl Shared {
         self.uncopied.store(0, Ordering::Relaxed);
         let copied = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
         // Where others read or write, or there is no room, it is done another time.
-        if let Err(error @ JournalError::Broken(_)) = copied.map_err(told) {
-            self.health.note(error);
+        if let Err(JournalError::Broken(why) | JournalError::Malformed(why)) = copied.map_err(told) {
+            self.health.note(JournalError::Broken(why));
         }
     }
 }

@@ -66,7 +66,10 @@ impl Works {
     fn put_back(&self, bench: Bench, appended: &Result<Appended, JournalError>) {
         if matches!(
             appended,
-            Err(JournalError::Broken(_) | JournalError::Panicked(_) | JournalError::Refused(_))
+            Err(JournalError::Broken(_)
+                | JournalError::Malformed(_)
+                | JournalError::Panicked(_)
+                | JournalError::Refused(_))
         ) {
             return;
         }

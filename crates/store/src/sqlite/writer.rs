@@ -150,7 +150,7 @@ impl Drop for Desk {
 /// Does an error of one request undo what stands beside it in the transaction?
 fn stops_all(error: &JournalError, transaction: &Transaction<'_>) -> bool {
     match error {
-        JournalError::Broken(_) | JournalError::Busy => true,
+        JournalError::Broken(_) | JournalError::Malformed(_) | JournalError::Busy => true,
         // SQLite may have undone all of it.
         JournalError::Full => transaction.is_autocommit(),
         _ => false,
