@@ -9,7 +9,8 @@ use harness::{Folder, new, slot};
 use proptest::prelude::*;
 use reservo::booking::{BookingState, BookingStatus, CancelReceipt, IdempotencyKey, KeyUse, NewBooking};
 use reservo::{Booking, BookingId, Bookings, Cents, MemoryBookings, ReservoError, Room};
-use sommelier_store::{Epoch, Journal, JournalError, Undone};
+use reservo_ledger::SqliteBookings;
+use sommelier_store::{Epoch, Journal, JournalError, SqliteStore, Undone};
 
 /// Holds every ledger to a rule.
 fn check(rule: fn(&dyn Bookings)) {
@@ -226,4 +227,18 @@ proptest! {
         let all: Vec<Booking> = memory.all().unwrap();
         prop_assert_eq!(ledger.all().unwrap(), all);
     }
+}
+
+#[test]
+fn a_ledger_is_found_where_there_is_one_and_not_made_by_looking() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.journal()).unwrap();
+    assert!(SqliteBookings::find_beside(&store).unwrap().is_none());
+    assert!(SqliteBookings::find_beside(&store).unwrap().is_none(), "the first look has made one");
+    let seeds = reservo::demo().bookings.all().unwrap();
+    SqliteBookings::beside(&store).unwrap().begin_with(seeds.clone()).unwrap();
+    assert_eq!(SqliteBookings::find_beside(&store).unwrap().unwrap().all().unwrap(), seeds);
+    folder.raw().execute("UPDATE reservo_ledger SET version = 7", ()).unwrap();
+    let newer = SqliteBookings::find_beside(&store).unwrap_err();
+    assert_eq!(newer.to_string(), "the ledger is of version 7; this release knows version 1");
 }

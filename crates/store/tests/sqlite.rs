@@ -191,6 +191,70 @@ fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
     assert!(fs::read_to_string(folder.journal()).unwrap().starts_with("Dear diary,"));
 }
 
+/// Whoever only wants to look makes nothing.
+#[test]
+fn a_journal_is_made_only_by_who_wants_one() {
+    const BARE: &str = "CREATE TABLE x (x); DROP TABLE x; VACUUM";
+    let makes: [fn(&Folder); 3] = [
+        |_| {},
+        |folder| fs::write(folder.journal(), "").unwrap(),
+        |folder| folder.raw().execute_batch(BARE).unwrap(),
+    ];
+    let existing = Options::new().existing();
+    for make in makes {
+        let folder = Folder::new();
+        make(&folder);
+        let before = fs::read(folder.journal()).ok();
+        let error = SqliteStore::open_with(folder.journal(), &existing).unwrap_err();
+        let told = format!("there is no journal yet at {}", folder.journal().display());
+        assert!(matches!(error, OpenError::Absent { .. }) && error.to_string() == told, "{error}");
+        assert_eq!(fs::read(folder.journal()).ok(), before);
+
+        fill(&folder.open(), "a", 1);
+        let store = SqliteStore::open_with(folder.journal(), &existing).unwrap();
+        assert_eq!(store.conversations().unwrap(), ["a"]);
+    }
+}
+
+/// T17: a page that many conversations stand on, and one of another table. Who reads is told that it is the file, and reads
+/// on where something is left.
+#[test]
+fn a_damaged_page_is_told_as_the_files_and_breaks_nothing_else() {
+    let folder = Folder::new();
+    let store = folder.open();
+    (0..40).for_each(|name| _ = fill(&store, &format!("c-{name}"), 8));
+    drop(store);
+    let page = |table: &str| -> usize {
+        let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?";
+        folder.raw().query_row(root, [table], |row| row.get::<_, i64>(0)).unwrap().try_into().unwrap()
+    };
+    let cases = [
+        // The names alone.
+        ("sqlite_autoindex_conversations_1", true),
+        ("conversations", false),
+        ("claims", false),
+        ("events", false),
+    ];
+    for (table, hides_all) in cases {
+        let at = (page(table) - 1) * 4096;
+        let whole = fs::read(folder.journal()).unwrap();
+        let mut file = whole.clone();
+        file[at..at + 4096].fill(0xff);
+        fs::write(folder.journal(), file).unwrap();
+        let store = folder.open();
+        let is_malformed = |error: &JournalError| matches!(error, JournalError::Malformed(_));
+        match store.verify(None, &Heads::new()) {
+            Err(error) => assert!(hides_all && is_malformed(&error), "{table}: {error}"),
+            Ok(verified) => assert!(!hides_all && !verified.is_sound(), "{table}: {verified}"),
+        }
+        assert_eq!(store.claims().is_err_and(|error| is_malformed(&error)), table == "claims", "{table}");
+        // No call has broken the store for the others.
+        assert_eq!(store.conversations().is_ok(), !hides_all, "{table}");
+        drop(store);
+        fs::write(folder.journal(), whole).unwrap();
+    }
+}
+
 /// S1-34: what would not last is not opened.
 #[test]
 fn a_database_in_memory_is_refused() {
