@@ -52,7 +52,7 @@ impl Crashed {
         let Ok(store) = SqliteStore::open(self.folder.journal()) else { return true };
         let verified = match store.verify(None, &self.heads) {
             Ok(verified) => verified,
-            Err(JournalError::Broken(_)) => return true,
+            Err(JournalError::Broken(_) | JournalError::Malformed(_)) => return true,
             Err(error) => panic!("{what}: {error}"),
         };
         for (name, records) in &self.records {
