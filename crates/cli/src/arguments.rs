@@ -78,7 +78,6 @@ pub(crate) enum Command {
     /// Lists what waits for a person.
     Inbox,
     /// Answers a question, and goes on with its run.
-    #[command(after_help = SLOW)]
     Answer(Answer),
     /// Invites a person outside to answer a question: prints a token that is good for one answer.
     Invite(Invite),
@@ -299,7 +298,7 @@ impl Word {
             let meaning = word.to_possible_value().and_then(|word| word.get_help().map(ToString::to_string));
             format!("\n  {:<15} {}", word.typed(), meaning.unwrap_or_default())
         };
-        format!("Words:{}", Self::value_variants().iter().map(line).collect::<String>())
+        format!("Words:{}\n\n{SLOW}", Self::value_variants().iter().map(line).collect::<String>())
     }
 
     /// The answer with its text, which some words want and the others do not have.
