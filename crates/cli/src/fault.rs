@@ -9,7 +9,7 @@ use reservo::ReservoError;
 use reservo_ledger::LedgerError;
 use rusqlite::ErrorCode;
 use serde::Serialize;
-use sommelier_handoff::{Divergence, Rejected};
+use sommelier_handoff::{Answer, Divergence, Rejected};
 use sommelier_runner::journal::JournalError;
 use sommelier_runner::{DurableError, RunError};
 use sommelier_store::{CheckError, IssueError, OpenError, TokenRefused};
@@ -260,15 +260,25 @@ impl From<Rejected> for Fault {
         match rejected {
             // The words of an answer as they are typed.
             Rejected::NoChoice { id, answer, choices } => {
-                let typed = |word: &String| word.replace('_', "-");
-                let choices: Vec<String> = choices.iter().map(typed).collect();
+                let choices: Vec<String> = choices.iter().map(|choice| typed(choice)).collect();
                 let why =
                     format!("{:?} is no answer to {id}; possible: {}", typed(&answer), choices.join(", "));
                 Self::caller(code, why)
             }
+            Rejected::Decided { id, answer } => Self::caller(code, decided(&id, &answer)),
             rejected => Self::caller(code, rejected),
         }
     }
+}
+
+/// That a question has its answer.
+pub(crate) fn decided(id: &str, answer: &Answer) -> String {
+    format!("{id} has been answered before, with {}", typed(answer.as_str()))
+}
+
+/// The word of an answer as people type it.
+fn typed(word: &str) -> String {
+    word.replace('_', "-")
 }
 
 pub(crate) fn unknown_run(given: &str) -> Fault {

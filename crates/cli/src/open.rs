@@ -7,7 +7,7 @@ use sommelier_store::Journal;
 
 use crate::bookings::is_of;
 use crate::desk::Desk;
-use crate::fault::Fault;
+use crate::fault::{Fault, decided};
 use crate::file::quoted;
 
 /// A question that is open.
@@ -51,8 +51,7 @@ impl OpenQuestion {
         }
         open.pop().ok_or_else(|| match answered {
             Some((answer, run)) => {
-                let why = Rejected::Decided { id: id.to_owned(), answer };
-                let run = quoted(&run);
+                let (why, run) = (decided(id, &answer), quoted(&run));
                 Fault::caller(
                     "answered_before",
                     format!("{why}; `sommelier resume {run}` tells what came of it"),
