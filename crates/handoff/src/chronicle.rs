@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sommelier_protocol::ToolName;
 
-use sommelier_runtime::tool::{Effect as Class, is_in_doubt};
+use sommelier_runtime::tool::Effect as Class;
 
 use crate::question::suffix;
 use crate::step::is_in;
@@ -172,8 +172,7 @@ impl Chronicle {
                 self.came_to(|of, at| *of == **run && at == *place, Outcome::Had(&output.content));
             }
             InputKind::ToolFailed { place, output } => {
-                let is_unknown = is_in_doubt(&output.content);
-                let outcome = if is_unknown { Outcome::Unknown } else { Outcome::Absent };
+                let outcome = if output.is_in_doubt() { Outcome::Unknown } else { Outcome::Absent };
                 self.came_to(|of, at| *of == **run && at == *place, outcome);
             }
             InputKind::HumanAnswered { id, answer, .. } => self.attested(id, answer),

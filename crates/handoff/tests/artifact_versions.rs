@@ -246,7 +246,7 @@ fn the_table_is_bounded() {
     let errors = vec![over("bytes of the run's artifacts", bytes, TABLE_BYTES)];
     assert_eq!(session.refusals(), [Refusal::InvalidPackage { errors }]);
     let told = session.results("desk", 0);
-    assert!(told[0].starts_with(r#"tu_1_0!{"error":"result_too_large","bytes":256"#), "{}", told[0]);
+    assert!(told[0].starts_with(r#"tu_1_0={"note":"result_too_large","detail":"the call worked; its result is too large to be told","bytes":256"#), "{}", told[0]);
 }
 
 /// The steps of a run in which artifacts cross as values and by reference, and one is read beside a handoff.

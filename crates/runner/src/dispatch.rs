@@ -2,7 +2,7 @@
 
 use sommelier_handoff::Millis;
 use sommelier_protocol::ToolUse;
-use sommelier_runtime::tool::{Within, denied, dispatch_within, idempotency_key, in_parallel};
+use sommelier_runtime::tool::{Within, denied, dispatch_whole, idempotency_key, in_parallel};
 use sommelier_runtime::{Definition, ToolOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::{Span, dispatcher};
@@ -94,8 +94,8 @@ pub(crate) fn run_revealed(
     if agent.table().ignores_key_of(call) {
         spans::record_key_ignored(&Span::current());
     }
-    let ran = vault.reveal(agent, call).map(|call| dispatch_within(agent, place, &call, scope, within));
-    vault.mask(agent, call.name(), ran.unwrap_or_else(|gone| gone))
+    let ran = vault.reveal(agent, call).map(|call| dispatch_whole(agent, place, &call, scope, within));
+    vault.told(agent, call.name(), ran.unwrap_or_else(|gone| gone))
 }
 
 /// Whether a call could run, as its tool takes it.

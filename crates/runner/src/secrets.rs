@@ -18,7 +18,7 @@ mod tests;
 use serde::Serialize;
 use sommelier_handoff::Answer;
 use sommelier_protocol::{ContentBlock, ModelResponse, RawJson, ToolUse, Words};
-use sommelier_runtime::tool::{Declaration, Members, ToolFailure};
+use sommelier_runtime::tool::{Declaration, Failure, Members, ToolFailure};
 use sommelier_runtime::{Definition, ModelError, ToolOutput};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -124,6 +124,12 @@ impl<'r> Vault<'r> {
         Ok(Cow::Owned(ToolUse::scripted(call.id(), call.name(), input.get())))
     }
 
+    /// What a tool gave back as everybody may see it, within the bounds of its agent. A secret is taken out of all of it before
+    /// anything is cut off: a half of one would not be known again.
+    pub(crate) fn told(&self, agent: &Definition, tool: &str, output: ToolOutput) -> ToolOutput {
+        self.mask(agent, tool, output).at_most(agent.limits().result_bytes)
+    }
+
     /// What a tool gave back as everybody may see it: the secret members of the result are handles, and no secret stands
     /// anywhere else in it, as in the words of an error. All of it passes the redactor.
     pub(crate) fn mask(&self, agent: &Definition, tool: &str, output: ToolOutput) -> ToolOutput {
@@ -131,6 +137,16 @@ impl<'r> Vault<'r> {
         if declared.is_none() && self.has_nothing_to_do() {
             return output;
         }
+        let is_in_doubt = output.is_in_doubt();
+        let masked = self.masked_output(declared, output);
+        // What is taken out of its words does not make the effect known.
+        match is_in_doubt && !masked.is_in_doubt() {
+            true => ToolOutput::failed(&Failure::in_doubt(WITHHELD)),
+            false => masked,
+        }
+    }
+
+    fn masked_output(&self, declared: Option<&Declaration>, output: ToolOutput) -> ToolOutput {
         let error = output.error.map(|code| self.text(&code).map_or(code, Into::into));
         let Ok(result) = RawJson::parse(&output.content) else {
             return ToolOutput { content: self.words(&output.content).into(), error };

@@ -96,7 +96,7 @@ fn a_panic_is_one_error() {
     assert_eq!(alone, [ToolOutput::error("panic", told)]);
 }
 
-/// A result that is too large is an error with both sizes, and the run goes on.
+/// Of a result that is too large both sizes are told, and the run goes on.
 #[test]
 fn a_result_that_is_too_large_is_told() {
     let blob = Tool::new("blob", "Gives much.", |size: Size, _: &CallContext<'_>| {
@@ -109,7 +109,7 @@ fn a_result_that_is_too_large_is_told() {
     let report = ended(runner(&model).run(&relay, "hello"));
     assert_eq!(
         story_of(&report, "clerk")[2],
-        r#"user: tu_1_0="xxxxxxxx" | tu_1_1!{"error":"result_too_large","bytes":11,"most":10}"#
+        r#"user: tu_1_0="xxxxxxxx" | tu_1_1={"note":"result_too_large","detail":"the call worked; its result is too large to be told","bytes":11,"most":10}"#
     );
 }
 

@@ -17,7 +17,8 @@ pub struct Limits {
     pub calls_per_reply: usize,
     /// Bytes of one call's arguments; a larger input is not kept, and the call gets an error result.
     pub input_bytes: usize,
-    /// Bytes of one tool's result; a larger one is replaced by an error result that names both sizes.
+    /// Bytes of one tool's result; in the place of a larger one both sizes are told, and how it
+    /// [begins](crate::ToolOutput::at_most).
     pub result_bytes: usize,
 }
 

@@ -90,7 +90,10 @@ fn one_by_one_and_in_parallel_come_to_the_same() {
             "unknown_tool",
             r#"{"error":"unknown_tool","agent":"clerk","tool":"gone","available":["add","blob","boom","tick"]}"#,
         ),
-        ToolOutput::error("result_too_large", r#"{"error":"result_too_large","bytes":300002,"most":262144}"#),
+        ToolOutput::ok(format!(
+            r#"{{"note":"result_too_large","detail":"the call worked; its result is too large to be told","bytes":300002,"most":262144,"beginning":"\"{}"}}"#,
+            "x".repeat(1022)
+        )),
     ];
     assert_eq!(dispatch(&agent, calls.iter().enumerate(), "test/1"), expected);
     assert_eq!(dispatch_parallel(&agent, calls.iter().enumerate(), "test/1"), expected);
@@ -153,12 +156,12 @@ fn a_model_sets_no_key() {
 }
 
 #[test]
-fn a_result_without_a_json_form_is_an_error() {
+fn a_result_without_a_json_form_has_worked_all_the_same() {
     let odd = Tool::new("odd", "Has no JSON.", |_: Nothing, _: &CallContext<'_>| {
         Ok::<_, Failure>(BTreeMap::from([(vec![1], 1)]))
     });
-    let told = r#"{"error":"result_has_no_json","detail":"key must be a string"}"#;
-    assert_eq!(output_of(&agent(odd), "odd", "{}"), ToolOutput::error("result_has_no_json", told));
+    let told = r#"{"note":"result_has_no_json","detail":"the call worked; its result has no JSON form and cannot be told","why":"key must be a string"}"#;
+    assert_eq!(output_of(&agent(odd), "odd", "{}"), ToolOutput::ok(told));
 }
 
 #[test]

@@ -540,15 +540,18 @@ fn a_note_that_a_model_writes_itself_is_an_input() {
 }
 
 #[test]
-fn an_oversized_result_is_replaced_by_an_error() {
+fn of_an_oversized_result_the_beginning_is_told() {
     let model = replies([call("tu_1", "blob", r#"{"bytes":262143}"#), say("I see.")]);
     let run = Drive::new(&clerk().build().unwrap(), &model).start("do");
-    let story = r#"
+    let begins = "x".repeat(1022);
+    let story = format!(
+        r#"
         user: do
-        assistant: blob#tu_1{"bytes":262143}
-        user: tu_1!{"error":"result_too_large","bytes":262145,"most":262144}
-        assistant: I see."#;
-    run.assert(story, TurnEnd::Answered);
+        assistant: blob#tu_1{{"bytes":262143}}
+        user: tu_1={{"note":"result_too_large","detail":"the call worked; its result is too large to be told","bytes":262145,"most":262144,"beginning":"\"{begins}"}}
+        assistant: I see."#
+    );
+    run.assert(&story, TurnEnd::Answered);
 }
 
 /// T58: names that no tool has, and names that no tool can have; the nearest one is never chosen.

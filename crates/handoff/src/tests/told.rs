@@ -25,7 +25,7 @@ impl Words {
 
     /// A finding, where results have at most so many bytes.
     pub(super) fn of(text: String, most: usize) -> Self {
-        if text.len() > most { Self::error("result_too_large") } else { Self::Exactly(text) }
+        if text.len() > most { Self::Holding("result_too_large".into()) } else { Self::Exactly(text) }
     }
 
     fn fit(&self, found: &str) -> bool {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use sommelier_handoff::{AskedCall, CallTools, Effect as Begun, Input, InputKind, Millis, Relay, Step};
 use sommelier_protocol::ToolUse;
 use sommelier_runtime::tool::{
-    Effect, Failure, Found, MOST_AT_ONCE, Within, at_once, idempotency_key, is_in_doubt, query_within,
+    Effect, Failure, Found, MOST_AT_ONCE, Within, at_once, idempotency_key, query_whole,
 };
 use sommelier_runtime::{Definition, ToolOutput};
 use tracing::{Span, dispatcher};
@@ -233,7 +233,7 @@ impl<'a> Desk<'a> {
     /// Asks the other side. What it does not know yet it may still come to know, until the call has settled.
     fn asked(&self, place: usize, call: &ToolUse, begun: &Begun, settle: Millis) -> Course {
         let within = Within { epoch: Some(self.log.epoch().get()), ..Within::default() };
-        let ask = || query_within(self.agent, place, call, &self.scope, within).unwrap_or(Found::Unknown);
+        let ask = || query_whole(self.agent, place, call, &self.scope, within).unwrap_or(Found::Unknown);
         let mut found = ask();
         let settled_in = begun.at.saturating_add(settle).saturating_sub(self.runner.now()).min(settle);
         if found == Found::Absent && settled_in > 0 {
@@ -241,7 +241,7 @@ impl<'a> Desk<'a> {
             found = ask();
         }
         match found {
-            Found::Done(output) => Course::Known(self.vault.mask(self.agent, call.name(), output)),
+            Found::Done(output) => Course::Known(self.vault.told(self.agent, call.name(), output)),
             Found::Absent if begun.attempts < MOST_ATTEMPTS => Course::Again,
             Found::Absent | Found::Unknown => Course::Doubt,
         }
@@ -306,8 +306,7 @@ impl<'a> Desk<'a> {
         }
         let output = span.in_scope(|| self.dispatched(place, call, self.within()));
         spans::record_output(span, &output);
-        let is_doubtful = output.error.is_some() && is_in_doubt(&output.content);
-        if is_doubtful && effect != Effect::ReadOnly {
+        if output.is_in_doubt() && effect != Effect::ReadOnly {
             return Ok(());
         }
         self.keep(place, output, said, total)
@@ -339,9 +338,7 @@ impl<'a> Desk<'a> {
             let output = span.in_scope(|| self.dispatched(place, call, within));
             match output.error {
                 None => Worked { output, keeps: true },
-                Some(_) if is_in_doubt(&output.content) => {
-                    Worked { output: without_effect(call), keeps: false }
-                }
+                Some(_) if output.is_in_doubt() => Worked { output: without_effect(call), keeps: false },
                 Some(_) => Worked { output, keeps: false },
             }
         };

@@ -10,6 +10,7 @@ mod belated;
 mod effects;
 mod people;
 mod prefixes;
+mod results;
 mod secrets;
 mod sharing;
 mod turns;

@@ -73,8 +73,20 @@ pub fn dispatch_within(
     scope: &str,
     within: Within<'_>,
 ) -> ToolOutput {
+    dispatch_whole(agent, place, call, scope, within).at_most(agent.limits().result_bytes)
+}
+
+/// As [`dispatch_within`], with an output of any size: for a driver that has to look at all of it, as for what must not be
+/// kept, before it is [bounded](ToolOutput::at_most).
+pub fn dispatch_whole(
+    agent: &Definition,
+    place: usize,
+    call: &ToolUse,
+    scope: &str,
+    within: Within<'_>,
+) -> ToolOutput {
     let key = idempotency_key(scope, place);
-    agent.table().run(call, &context(agent, call, &key, within)).at_most(agent.limits().result_bytes)
+    agent.table().run(call, &context(agent, call, &key, within))
 }
 
 /// Asks what became of the call at `place` of its reply, by the key under which [`dispatch_within`] makes it. `None` where
@@ -86,11 +98,22 @@ pub fn query_within(
     scope: &str,
     within: Within<'_>,
 ) -> Option<Found> {
-    let key = idempotency_key(scope, place);
-    Some(match agent.table().query(call.name(), &context(agent, call, &key, within))? {
+    Some(match query_whole(agent, place, call, scope, within)? {
         Found::Done(output) => Found::Done(output.at_most(agent.limits().result_bytes)),
         found => found,
     })
+}
+
+/// As [`query_within`], with an output of any size, as of [`dispatch_whole`].
+pub fn query_whole(
+    agent: &Definition,
+    place: usize,
+    call: &ToolUse,
+    scope: &str,
+    within: Within<'_>,
+) -> Option<Found> {
+    let key = idempotency_key(scope, place);
+    agent.table().query(call.name(), &context(agent, call, &key, within))
 }
 
 fn context<'a>(

@@ -14,8 +14,8 @@ pub use args::support as tool_args_support;
 pub use args::{ArgType, ToolArgs};
 pub use declaration::{Declaration, Mark, ToolFault, Undoes};
 pub use dispatch::{
-    MOST_AT_ONCE, Within, at_once, dispatch, dispatch_one, dispatch_parallel, dispatch_within,
-    idempotency_key, in_parallel, query_within,
+    MOST_AT_ONCE, Within, at_once, dispatch, dispatch_one, dispatch_parallel, dispatch_whole,
+    dispatch_within, idempotency_key, in_parallel, query_whole, query_within,
 };
 pub use effect::{Effect, Found};
 pub use members::Members;
@@ -80,8 +80,11 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// A tool from a function of typed arguments. The schema comes from the arguments' type; an `Err` of the
-    /// function becomes an error result with its JSON.
+    /// A tool from a function of typed arguments. The schema comes from the arguments' type.
+    ///
+    /// `Ok` of the function says that the call worked: its effect stands, also where the result is too large or has no JSON
+    /// form, and so cannot be told. An `Err` becomes an error result with its JSON, and says that the call has had no effect;
+    /// a function that does not know says so by [`Failure::in_doubt`], see [`ToolFailure`].
     ///
     /// An illegal name is told when the agent is built.
     pub fn new<A, R, E>(
