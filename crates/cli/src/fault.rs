@@ -220,6 +220,8 @@ impl From<DurableError> for Fault {
                 Whose::OtherProcess,
                 format!("`{owner}` drives {conversation:?}; try again when it has ended"),
             ),
+            DurableError::Inside { .. } => Self::caller("inside", error),
+            DurableError::SecretKey { .. } => Self::caller("secret_key", error),
             DurableError::KeyReused { conversation, key, .. } => Self::caller(
                 "key_reused",
                 format!(
@@ -234,11 +236,14 @@ impl From<DurableError> for Fault {
             DurableError::Name(_) => Self::caller("name", error),
             DurableError::Misfit(_) => Self::caller("misfit", error),
             DurableError::Diverged { ref why, .. } => {
-                let code = match **why {
-                    Divergence::OtherDefinition(_) | Divergence::Unread(_) => "other_definition",
-                    _ => "diverged",
+                let (code, whose) = match **why {
+                    Divergence::OtherDefinition(_) | Divergence::Unread(_) => {
+                        ("other_definition", Whose::Program)
+                    }
+                    // By the same definition, so what is on record is not what was written.
+                    _ => ("diverged", Whose::Journal),
                 };
-                Self::new(code, Whose::Program, error)
+                Self::new(code, whose, error)
             }
             DurableError::Journal(error) | DurableError::Run(RunError::Unkept(error)) => error.into(),
             DurableError::Run(RunError::Blank(_)) => {

@@ -382,3 +382,26 @@ fn invitations_that_cannot_be_read_hide_no_question() {
     assert!(inbox.err.contains("the counts of refused tokens are left out"), "{inbox:?}");
     assert_eq!(place.then(&["verify"]).code, 1);
 }
+
+/// What does not follow by the same definition was not written like that: the journal is at fault. A sweep tells of such a run.
+#[test]
+fn a_run_that_does_not_follow_is_the_journals_fault_and_a_sweep_tells_of_it() {
+    let place = sound();
+    let store = sommelier_store::SqliteStore::open(place.journal()).unwrap();
+    let event =
+        sommelier_store::Event::new("retried", 1, 7, r#"{"run":"c","at":7,"what":"retried"}"#).unwrap();
+    use sommelier_store::Journal;
+    store.append("c", 0, sommelier_store::Epoch::NONE, &[event]).unwrap();
+    drop(store);
+    let Said { out, code, .. } = place.then(&["--json", "resume", "c"]);
+    let error = serde_json::from_str::<Value>(&out).unwrap()["error"].clone();
+    assert_eq!((code, &error["code"], &error["whose"]), (1, &json!("diverged"), &json!("journal")));
+    let Said { out, code, .. } = place.then(&["--json", "sweep"]);
+    let swept: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (code, swept),
+        (1, json!({ "swept": [], "leased": [], "unread": [{ "run": "c", "fault": error }] }))
+    );
+    let Said { out, code, .. } = place.then(&["sweep"]);
+    assert!(code == 1 && out.starts_with("c cannot be read\nrecord 1 of "), "{out}");
+}

@@ -315,7 +315,7 @@ fn wrong_use_of_invitations_is_told_with_what_would_be_right() {
     let cases: [(&[&str], &str, &str); 9] = [
         (&["invite", "b/1/1/1"], "unknown_question", "no question \"b/1/1/1\" is open"),
         (&["invite", "b/1/1/0", "--digest", "0123456789abcdef"], "other_question", "0123456789abcdef"),
-        (&["invite", "b/1/1/0", "--to", " "], "blank", "leave --to away"),
+        (&["invite", "b/1/1/0", "--to", " "], "usage", "there is nothing in it"),
         (&["invite", "b/1/1/0", "--hours", "0"], "usage", "0 is not in 1.."),
         (&["invite", "b/1/1/0", "--hours", "1", "--for", "1"], "usage", "cannot be used with"),
         (&["invite", "b/1/1/0", "--for", "18446744073709551615"], "unfit", "beyond what a journal counts to"),

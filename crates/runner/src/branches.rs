@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tracing::{Span, dispatcher};
 
 use crate::conduct::Ended;
+use crate::durable::Works;
 use crate::mailbox::Signals;
 use crate::runner::{Around, Driven, Unwritten};
 use crate::{RunError, Runner, spans};
@@ -33,13 +34,14 @@ impl Runner<'_> {
         let around = &Around { signals: Signals::of_branches(&around.signals, has_failed), ..*around };
         // A subscriber that was set for this thread alone is carried to the threads of the branches.
         let dispatch = dispatcher::get_default(Clone::clone);
+        let works = Works::here();
         let (joint, branches) = delegation.split();
         let asked: Vec<_> = branches.into_iter().map(|branch| asked(agent, branch)).collect();
         let driven = at_once(&asked, MOST_AT_ONCE, |slot| {
             let taken = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some((span, branch)) = taken else { return Err(panicked()) };
             // The inner `move` lets the span close while the subscriber is there.
-            dispatcher::with_default(&dispatch, move || {
+            let drive = move || {
                 let (branch, unwritten) = match &span {
                     Some(span) => self.run_branch(relay, branch, span, around)?,
                     None => (branch, None),
@@ -50,7 +52,8 @@ impl Runner<'_> {
                 // The span of a branch that waits stays open until all are here: it may be called off yet, or its time
                 // may be over.
                 Ok((span.filter(|_| branch.done().is_none()), branch, unwritten))
-            })
+            };
+            works.with(|| dispatcher::with_default(&dispatch, drive))
         });
         let branches = driven.into_iter().map(|driven| match driven.unwrap_or_else(|| Err(panicked()))? {
             (Some(span), branch, _)

@@ -136,6 +136,6 @@ pub(crate) fn pass(
     match decision.unwrap_or_else(|_| Decision::Deny { reason: "the gate failed".to_owned() }) {
         Decision::Approve => Pass::Approved(spans::APPROVED),
         Decision::Ask => Pass::Asks,
-        Decision::Deny { reason } => Pass::Denied(denied(call.name(), &reason)),
+        Decision::Deny { reason } => Pass::Denied(denied(call.name(), &vault.words(&reason))),
     }
 }

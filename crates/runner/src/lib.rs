@@ -83,7 +83,9 @@ mod single;
 mod spans;
 
 pub use dispatch::dispatch_parallel;
-pub use durable::{ClaimFault, DurableError, DurableRunner, Orphan, Settled, Swept, Turn, check_claims};
+pub use durable::{
+    ClaimFault, DurableError, DurableRunner, Orphan, Orphans, Settled, Sweep, Swept, Turn, check_claims,
+};
 pub use gate::{Approval, Decision, Gate};
 pub use mailbox::Mailbox;
 pub use report::{Outcome, Parked, Report};

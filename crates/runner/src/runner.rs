@@ -131,6 +131,11 @@ impl<'m> Runner<'m> {
     /// [`Tool::secret`](sommelier_runtime::Tool::secret)), and of what tools and errors tell. No message, package, record or
     /// answer has them then, and a run that is gone on with sees the same bytes. What panics lets nothing pass.
     ///
+    /// Names are kept as they are, of conversations, agents, tools, artifacts and owners of leases; so are keys of turns, and one
+    /// with such words is [refused](crate::DurableError::SecretKey). What a tool, a gate or a model's adapter panics with goes
+    /// into nothing that the runner writes, yet Rust's [hook](std::panic::set_hook) has written it to stderr by then: the
+    /// hook is the whole program's, so it is for the program to set one that writes no words.
+    ///
     /// ```
     /// use sommelier_handoff::{Agent, Relay};
     /// use sommelier_runner::{Outcome, Runner};
@@ -415,7 +420,8 @@ impl<'m> Runner<'m> {
             if !is_open(&step) {
                 return Ok(step);
             }
-            let what = InputKind::Cancelled { reason: reason.as_ref().into(), begun: begun(&step) };
+            let reason = around.vault.words(&reason).into();
+            let what = InputKind::Cancelled { reason, begun: begun(&step) };
             return self.feed(relay, step, what, (self.clock)(), around.log);
         }
         for words in around.signals.words_for(&step).into_iter().map(|words| around.vault.said(words)) {

@@ -16,7 +16,8 @@ mod needle;
 mod tests;
 
 use serde::Serialize;
-use sommelier_handoff::Answer;
+use serde_json::Value;
+use sommelier_handoff::{Answer, InputKind};
 use sommelier_protocol::{ContentBlock, ModelResponse, RawJson, ToolUse, Words};
 use sommelier_runtime::tool::{Declaration, Failure, Members, ToolFailure};
 use sommelier_runtime::{Definition, ModelError, ToolOutput};
@@ -27,7 +28,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::runner;
+use crate::{Turn, runner};
 use json::Literal;
 use needle::Needle;
 
@@ -102,7 +103,7 @@ impl<'r> Vault<'r> {
         let Some(declared) = secretive(agent, call.name(), Declaration::secrets) else {
             return Ok(Cow::Borrowed(call));
         };
-        let mut input = call.input().clone();
+        let (mut input, schema) = (call.input().clone(), schema_of(agent, call.name()));
         // What was hidden last is around what was hidden before.
         for path in declared.secrets().iter().rev() {
             let mut gone = false;
@@ -112,7 +113,7 @@ impl<'r> Vault<'r> {
                 gone |= value.is_none();
                 value
             };
-            if let Some(opened) = json::at_path(&input, &split(path), &mut open) {
+            if let Some(opened) = json::at_path(&input, &split(path), &schema, &mut open) {
                 input = opened;
             }
             if gone {
@@ -137,8 +138,12 @@ impl<'r> Vault<'r> {
         if declared.is_none() && self.has_nothing_to_do() {
             return output;
         }
+        self.masked_output(declared, output)
+    }
+
+    fn masked_output(&self, declared: Option<&Declaration>, output: ToolOutput) -> ToolOutput {
         let is_in_doubt = output.is_in_doubt();
-        let masked = self.masked_output(declared, output);
+        let masked = self.cleaned_output(declared, output);
         // What is taken out of its words does not make the effect known.
         match is_in_doubt && !masked.is_in_doubt() {
             true => ToolOutput::failed(&Failure::in_doubt(WITHHELD)),
@@ -146,12 +151,13 @@ impl<'r> Vault<'r> {
         }
     }
 
-    fn masked_output(&self, declared: Option<&Declaration>, output: ToolOutput) -> ToolOutput {
+    fn cleaned_output(&self, declared: Option<&Declaration>, output: ToolOutput) -> ToolOutput {
         let error = output.error.map(|code| self.text(&code).map_or(code, Into::into));
         let Ok(result) = RawJson::parse(&output.content) else {
             return ToolOutput { content: self.words(&output.content).into(), error };
         };
-        let hidden = declared.and_then(|declared| self.handled(&result, declared.secret_results()));
+        let hidden =
+            declared.and_then(|declared| self.handled(&result, declared.secret_results(), &Value::Null));
         let result = hidden.as_ref().map_or(&*output.content, RawJson::get);
         let cleaned = json::rewrite(result, |literal, text| self.literal(literal, text, true));
         ToolOutput { content: cleaned.map_or_else(|| result.into(), Into::into), error }
@@ -183,6 +189,76 @@ impl<'r> Vault<'r> {
         answer
     }
 
+    /// A turn without what the redactor takes out of its trace; its words are clean. `None` where its key has such words: keys are
+    /// identities, and two that came to the same would be one turn.
+    pub(crate) fn clean_turn(&self, mut turn: Turn) -> Option<Turn> {
+        if turn.key.as_deref().is_some_and(|key| self.text(key).is_some()) {
+            return None;
+        }
+        turn.trace = turn.trace.map(|trace| self.words(&trace));
+        Some(turn)
+    }
+
+    /// An input that somebody gives from outside, as everybody may see it; `agent` is who has the turn. `None` where it has a key
+    /// as of [`clean_turn`](Self::clean_turn).
+    pub(crate) fn input(&self, agent: Option<&Definition>, mut what: InputKind) -> Option<InputKind> {
+        let text = |text: &mut Box<str>| {
+            if let Some(cleaned) = self.text(text) {
+                *text = cleaned.into();
+            }
+        };
+        match &mut what {
+            InputKind::TurnReceived { key, text: words, trace, .. } => {
+                if key.as_deref().is_some_and(|key| self.text(key).is_some()) {
+                    return None;
+                }
+                text(words);
+                trace.iter_mut().for_each(text);
+            }
+            InputKind::HumanAnswered { answer, by, .. } => {
+                *answer = self.answer(answer.clone());
+                by.iter_mut().for_each(text);
+            }
+            InputKind::Cancelled { reason, .. } => text(reason),
+            InputKind::ApprovalAsked { calls } => {
+                calls.iter_mut().filter_map(|call| call.repeats.as_mut()).for_each(text);
+            }
+            InputKind::ArtifactPut { value, .. } => {
+                if let Some(cleaned) = json::rewrite(value.get(), |of, text| self.any_literal(of, text)) {
+                    *value = RawJson::parse(&cleaned).unwrap_or_else(|_| RawJson::string(WITHHELD));
+                }
+            }
+            InputKind::ToolCompleted { output, .. } | InputKind::ToolFailed { output, .. } => {
+                *output = self.masked_output(None, output.clone());
+            }
+            InputKind::ModelResponded { response } => {
+                if let Some(agent) = agent {
+                    **response = self.hide(agent, (**response).clone());
+                }
+            }
+            InputKind::ModelFailed { error } => *error = self.error(error.clone()),
+            InputKind::Opened { .. }
+            | InputKind::ToolInDoubt { .. }
+            | InputKind::ToolsSkipped
+            | InputKind::Joined
+            | InputKind::HandoffCommitted { .. }
+            | InputKind::HandoffReconsidered
+            | InputKind::Deadline { .. }
+            | InputKind::ToolsSwitched { .. }
+            | InputKind::MoreGiven { .. }
+            | InputKind::Retried => {}
+        }
+        Some(what)
+    }
+
+    /// What is to stand in the place of a literal where names are words too.
+    fn any_literal(&self, literal: Literal, text: &str) -> Option<String> {
+        match literal {
+            Literal::Name => self.text(text),
+            literal => self.literal(literal, text, true),
+        }
+    }
+
     /// Why a model did not reply, as everybody may see it.
     pub(crate) fn error(&self, mut error: ModelError) -> ModelError {
         match &mut error {
@@ -201,18 +277,32 @@ impl<'r> Vault<'r> {
         let declared = secretive(agent, call.name(), Declaration::secrets)?;
         let input = match call.broken_input() {
             Some(_) => RawJson::of(&BTreeMap::from([(ToolUse::BROKEN, WITHHELD)])).ok()?,
-            None => self.handled(call.input(), declared.secrets())?,
+            None => self.hidden_input(agent, call, declared)?,
         };
         let mut block: Members = RawJson::of(call).ok()?.read().ok()?;
         block.set("input", input);
         RawJson::of(&block).ok()?.read().ok()
     }
 
+    /// The arguments of a call with handles in the place of its secrets. What its tool does not take is not kept at all: under a
+    /// name that is misspelt stands what was meant for another one.
+    fn hidden_input(&self, agent: &Definition, call: &ToolUse, declared: &Declaration) -> Option<RawJson> {
+        let schema = schema_of(agent, call.name());
+        let handled = self.handled(call.input(), declared.secrets(), &schema);
+        let input = handled.as_ref().unwrap_or(call.input());
+        let mut withhold = |name: &str, value: &RawJson| {
+            let is_handle = value.read::<String>().is_ok_and(|text| needle::is_handle(&text));
+            let is_kept = is_handle || declared.key_argument() == Some(name);
+            (!is_kept).then(|| RawJson::string(WITHHELD))
+        };
+        json::astray(input, &schema, &mut withhold).or(handled)
+    }
+
     /// A value with handles in the place of what stands at `paths`; `None` where nothing stands there.
-    fn handled(&self, json: &RawJson, paths: &[Box<str>]) -> Option<RawJson> {
+    fn handled(&self, json: &RawJson, paths: &[Box<str>], schema: &Value) -> Option<RawJson> {
         let mut hidden = None;
         for path in paths {
-            let now = json::at_path(hidden.as_ref().unwrap_or(json), &split(path), &mut |value| {
+            let now = json::at_path(hidden.as_ref().unwrap_or(json), &split(path), schema, &mut |value| {
                 self.lock_up(value)
             });
             hidden = now.or(hidden);
@@ -334,6 +424,12 @@ fn secretive<'a>(
     which: fn(&Declaration) -> &[Box<str>],
 ) -> Option<&'a Declaration> {
     agent.table().declaration(tool).filter(|declared| !which(declared).is_empty())
+}
+
+/// The schema of a tool's arguments, as its models are told of it.
+fn schema_of(agent: &Definition, tool: &str) -> Value {
+    let definition = agent.definitions().iter().find(|of| of.name.as_str() == tool);
+    definition.and_then(|of| of.input_schema.read().ok()).unwrap_or_default()
 }
 
 fn split(path: &str) -> Vec<&str> {

@@ -23,9 +23,6 @@ struct Invited {
 
 pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, given: &Invite) -> Result<u8, Fault> {
     let to = given.to.as_deref();
-    if to.is_some_and(|to| to.trim().is_empty()) {
-        return Err(Fault::caller("blank", "the name of who is invited is blank; leave --to away"));
-    }
     if [to, given.digest.as_deref(), Some(&given.id)].into_iter().flatten().any(Token::is_like) {
         return Err(Fault::caller("usage", "a token is no id, name or digest"));
     }

@@ -21,6 +21,9 @@ struct Swept {
     /// Runs that were left to the process that has the lease of them. Whether it lives nobody can tell before the lease is
     /// over.
     leased: Vec<LeasedRow>,
+    /// Runs of which nobody knows whether they are left behind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<UnreadRow>,
 }
 
 #[derive(Serialize)]
@@ -29,6 +32,12 @@ struct LeasedRow {
     owner: String,
     /// In milliseconds since 1970.
     until: Millis,
+}
+
+#[derive(Serialize)]
+struct UnreadRow {
+    run: String,
+    fault: Fault,
 }
 
 #[derive(Serialize)]
@@ -47,8 +56,12 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool
     while wait && start.elapsed() < LONGEST_WAIT && !leased(desk)?.is_empty() {
         thread::sleep(MOMENT);
     }
-    let mut document = Swept { swept: Vec::new(), leased: leased(desk)? };
-    for found in desk.driver().sweep(idle)? {
+    let leased = leased(desk)?;
+    let sweep = desk.driver().sweep(idle)?;
+    let unread = |(run, why)| UnreadRow { run, fault: Fault::from(why) };
+    let unread = sweep.unread.into_iter().map(unread).collect();
+    let mut document = Swept { swept: Vec::new(), leased, unread };
+    for found in sweep.swept {
         let conversation = found.orphan.conversation;
         let came = match found.outcome {
             None => Ok(None),
@@ -77,11 +90,13 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool
         };
         format!("{}, idle for {} ms\n{came}", row.run, row.idle)
     };
+    let unread = |row: &UnreadRow| format!("{} cannot be read\n{}", row.run, row.fault.message());
     let text = || {
-        let mut text = match (document.swept.len(), document.leased.len()) {
-            (0, 0) => "No run is left behind.".to_owned(),
-            (0, _) => "No run is taken up.".to_owned(),
-            _ => document.swept.iter().map(line).collect::<Vec<_>>().join("\n\n"),
+        let found = document.swept.iter().map(line).chain(document.unread.iter().map(unread));
+        let mut text = match (found.collect::<Vec<_>>(), document.leased.is_empty()) {
+            (found, true) if found.is_empty() => "No run is left behind.".to_owned(),
+            (found, false) if found.is_empty() => "No run is taken up.".to_owned(),
+            (found, _) => found.join("\n\n"),
         };
         if !document.leased.is_empty() {
             text.push_str(&format!("\n\n{}", left(&document.leased)));
@@ -89,7 +104,7 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool
         text
     };
     teller.tell(text, &document)?;
-    let has_failed = document.swept.iter().any(|row| row.fault.is_some());
+    let has_failed = document.swept.iter().any(|row| row.fault.is_some()) || !document.unread.is_empty();
     Ok(u8::from(has_failed))
 }
 

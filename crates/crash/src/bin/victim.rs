@@ -43,7 +43,7 @@ fn main() {
         ["cancel"] => tell(durable.cancel(CONVERSATION, "the guest has left")),
         ["sweep"] => {
             let swept = durable.sweep(0).unwrap();
-            swept.into_iter().filter_map(|found| found.outcome).for_each(tell);
+            swept.swept.into_iter().filter_map(|found| found.outcome).for_each(tell);
         }
         ["answer", id, digest] => {
             tell(durable.answer(CONVERSATION, id, answer_to(id), Some(digest), Some("ada")));

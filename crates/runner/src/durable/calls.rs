@@ -16,8 +16,8 @@ use sommelier_runtime::tool::{
 use sommelier_runtime::{Definition, ToolOutput};
 use tracing::{Span, dispatcher};
 
-use super::MOST_ATTEMPTS;
 use super::log::{Log, Worked};
+use super::{MOST_ATTEMPTS, Works};
 use crate::dispatch::{self, Pass};
 use crate::journal::JournalError;
 use crate::secrets::Vault;
@@ -254,8 +254,11 @@ impl<'a> Desk<'a> {
         let total = courses.len();
         // A subscriber that was set for this thread alone is carried to the threads of the tools.
         let dispatch = dispatcher::get_default(Clone::clone);
+        let works = Works::here();
         let done = at_once(courses, MOST_AT_ONCE, |(place, call, course)| {
-            dispatcher::with_default(&dispatch, || self.run_one(*place, call, course, &said, total))
+            works.with(|| {
+                dispatcher::with_default(&dispatch, || self.run_one(*place, call, course, &said, total))
+            })
         });
         for done in done {
             done.unwrap_or_else(|| Err(JournalError::Broken("a tool's thread panicked".to_owned())))?;

@@ -33,6 +33,13 @@ pub enum DurableError {
         /// Until when unless it is renewed, in milliseconds since 1970 by the clock of whoever has it.
         until: u64,
     },
+    /// The call comes from within the conversation, as from one of its tools, and would wait for itself; or for one that waits
+    /// for it: the caller's fault. Nothing was done. Who wants to speak to it has [`tell`](super::DurableRunner::tell).
+    #[error("{conversation:?} cannot be waited for from within itself; `tell` speaks to it")]
+    Inside {
+        /// The conversation.
+        conversation: String,
+    },
     /// A key that names another turn: the caller's fault.
     #[error(
         "the key {key:?} of {conversation:?} is of other words: {recorded} are on record, {found} have come now"
@@ -46,6 +53,15 @@ pub enum DurableError {
         recorded: String,
         /// A fingerprint of the words that came.
         found: String,
+    },
+    /// A key of a turn with words in it that the [redactor](crate::Runner::redact) takes out: the caller's fault. Keys are
+    /// compared and kept as they are, so one without such words is needed, such as a message's id. Nothing was written.
+    #[error(
+        "the key of a turn in {conversation:?} has words in it that are not to be kept; give one without, such as a message's id"
+    )]
+    SecretKey {
+        /// The conversation.
+        conversation: String,
     },
     /// An answer that cannot be taken: the fault of whoever gave it. Nothing of it is on record.
     #[error(transparent)]
@@ -87,6 +103,10 @@ impl DurableError {
             Misfit::Rejected(rejected) => Self::Rejected(rejected),
             misfit => Self::Misfit(misfit),
         }
+    }
+
+    pub(super) fn secret_key(conversation: &str) -> Self {
+        Self::SecretKey { conversation: conversation.to_owned() }
     }
 
     pub(super) fn key_reused(conversation: &str, key: &str, recorded: &str, found: &str) -> Self {

@@ -248,7 +248,7 @@ impl<'j> Log<'j> {
         let appended = self.journal.append_with(&self.conversation, inside.seq, inside.epoch, &mut events);
         match (appended, said) {
             (Ok(appended), Some((output, input, _))) => {
-                inside.wrote(appended.head());
+                inside.wrote(appended.head(), 1)?;
                 inside.chronicle.note_input(&input);
                 inside.claims = inside.chronicle.claims();
                 Ok(output)
@@ -284,9 +284,9 @@ impl<'j> Log<'j> {
         let before = Instant::now();
         match self.journal.append(&self.conversation, inside.seq, inside.epoch, &inside.pending) {
             Ok(appended) => {
+                inside.wrote(appended.head(), inside.pending.len())?;
                 inside.pending.clear();
                 inside.renewed = before;
-                inside.wrote(appended.head());
                 Ok(())
             }
             // Nothing was written, and whoever wanted to begin the effect decides anew.
@@ -444,9 +444,20 @@ impl Inside {
         }
     }
 
-    fn wrote(&mut self, head: Head) {
+    /// So many events were written, and the journal says that it ends here. One that ends elsewhere has not written them, or
+    /// others besides, and is not believed.
+    fn wrote(&mut self, head: Head, events: usize) -> Result<(), JournalError> {
+        let end = u64::try_from(events).ok().and_then(|events| self.seq.checked_add(events));
+        if end != Some(head.seq) {
+            let why = format!(
+                "{events} events were written behind {}, and the journal ends at {}",
+                self.seq, head.seq
+            );
+            return Err(self.stop(JournalError::Broken(why)));
+        }
         self.seq = head.seq;
         self.head = Some(head);
+        Ok(())
     }
 
     fn stop(&mut self, why: JournalError) -> JournalError {

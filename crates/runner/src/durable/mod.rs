@@ -32,7 +32,7 @@ use sommelier_handoff::{
 };
 use sommelier_protocol::Words;
 
-use crate::journal::{Journal, JournalError, LEASE_TAKEN, Lease, Record};
+use crate::journal::{Epoch, Journal, JournalError, LEASE_TAKEN, Lease, Record};
 use crate::mailbox::Signals;
 use crate::runner::Around;
 use crate::secrets::Secrets;
@@ -42,9 +42,10 @@ pub use claims::{ClaimFault, check_claims};
 pub use error::DurableError;
 use log::End;
 pub(crate) use log::Log;
+pub(crate) use rooms::Works;
 use rooms::{Entered, Rooms};
 pub use settled::{Settled, Turn};
-pub use sweep::{Orphan, Swept};
+pub use sweep::{Orphan, Orphans, Sweep, Swept};
 
 /// How long a lease runs unless set otherwise, in milliseconds.
 const TERM: Millis = 30_000;
@@ -155,9 +156,10 @@ impl<'a> DurableRunner<'a> {
     pub fn submit(&self, conversation: &str, turn: Turn) -> Result<Settled, DurableError> {
         check_name(conversation)?;
         let words = Words::new(&*turn.text).map_err(RunError::from)?;
-        let words = self.runner.vault(Secrets::default()).said(words);
-        let turn = Turn { text: words.as_str().to_owned(), ..turn };
-        let entered = self.rooms.enter(conversation);
+        let vault = self.runner.vault(Secrets::default());
+        let turn = Turn { text: vault.said(words).as_str().to_owned(), ..turn };
+        let turn = vault.clean_turn(turn).ok_or_else(|| DurableError::secret_key(conversation))?;
+        let entered = self.rooms.enter(conversation)?;
         let held = self.hold(conversation, None)?;
         match self.recorded(conversation, &held, &turn) {
             Ok(None) => {}
@@ -186,7 +188,7 @@ impl<'a> DurableRunner<'a> {
     /// # Errors
     /// [`DurableError::Unknown`] when nobody has spoken in it; else as of [`submit`](Self::submit).
     pub fn resume(&self, conversation: &str) -> Result<Settled, DurableError> {
-        let entered = self.rooms.enter(conversation);
+        let entered = self.rooms.enter(conversation)?;
         let found = self.read(conversation)?;
         let (_, replay) = &found;
         let at_rest = replay.step().filter(|step| step.is_at_rest() && !has_failed(step));
@@ -216,8 +218,9 @@ impl<'a> DurableRunner<'a> {
         seen: Option<&str>,
         by: Option<&str>,
     ) -> Result<Settled, DurableError> {
-        let entered = self.rooms.enter(conversation);
-        let what = InputKind::HumanAnswered { id: id.into(), answer: answer.clone(), by: by.map(Into::into) };
+        let entered = self.rooms.enter(conversation)?;
+        let what = InputKind::HumanAnswered { id: id.into(), answer, by: by.map(Into::into) };
+        let what = self.clean(conversation, what)?;
         let found = self.would_take(conversation, &what)?;
         let (step, log) = self.hold_begun(conversation, found)?;
         let shown = step.questions().into_iter().find(|(_, question)| *question.id == *id);
@@ -229,8 +232,6 @@ impl<'a> DurableRunner<'a> {
             self.let_go(conversation, step, log);
             return Err(DurableError::OtherQuestion { id, seen, found });
         }
-        let answer = self.runner.vault(log.secrets()).answer(answer);
-        let what = InputKind::HumanAnswered { id: id.into(), answer, by: by.map(Into::into) };
         self.feed(&entered, step, log, what)
     }
 
@@ -240,14 +241,18 @@ impl<'a> DurableRunner<'a> {
     /// # Errors
     /// As of [`resume`](Self::resume).
     pub fn cancel(&self, conversation: &str, reason: &str) -> Result<Settled, DurableError> {
+        if self.rooms.is_inside(conversation) {
+            return Err(DurableError::Inside { conversation: conversation.to_owned() });
+        }
         self.rooms.tell(conversation, |mailbox| mailbox.cancel(reason));
-        let entered = self.rooms.enter(conversation);
+        let entered = self.rooms.enter(conversation)?;
         let found = self.read(conversation)?;
         if let Some(step @ Step::Done(_)) = found.1.step() {
             return Ok(Settled::of(step.clone()));
         }
         let (step, log) = self.hold_begun(conversation, Some(found))?;
         let begun = log.chronicle(|told| told.begun().next().is_some());
+        let reason = self.runner.vault(log.secrets()).words(reason);
         self.feed(&entered, step, log, InputKind::Cancelled { reason: reason.into(), begun })
     }
 
@@ -257,7 +262,8 @@ impl<'a> DurableRunner<'a> {
     /// # Errors
     /// [`DurableError::Rejected`] when it does not fit where the run stands; else as of [`resume`](Self::resume).
     pub fn give(&self, conversation: &str, what: InputKind) -> Result<Settled, DurableError> {
-        let entered = self.rooms.enter(conversation);
+        let entered = self.rooms.enter(conversation)?;
+        let what = self.clean(conversation, what)?;
         let found = self.would_take(conversation, &what)?;
         let (step, log) = self.hold_begun(conversation, found)?;
         self.feed(&entered, step, log, what)
@@ -277,6 +283,26 @@ impl<'a> DurableRunner<'a> {
     /// those of this definition.
     pub fn look(&self, conversation: &str) -> Result<Replay<'a>, DurableError> {
         Ok(self.read(conversation)?.1)
+    }
+
+    /// An input from outside without what must not be kept: no secret of the conversation that is known here, and nothing that the
+    /// redactor takes out.
+    fn clean(&self, conversation: &str, what: InputKind) -> Result<InputKind, DurableError> {
+        let kept = self.kept();
+        let known = kept.get(conversation);
+        let secrets = known.map(|kept| kept.end.secrets.clone()).unwrap_or_default();
+        let active = known.map(|kept| kept.step.run().active().clone());
+        drop(kept);
+        let agent = match (active, &what) {
+            // Which arguments of a reply are secret, the tools of its agent say.
+            (None, InputKind::ModelResponded { .. }) => {
+                self.read(conversation)?.1.step().map(|step| step.run().active().clone())
+            }
+            (active, _) => active,
+        };
+        let agent = agent.and_then(|agent| self.relay.agent(agent.as_str()));
+        let cleaned = self.runner.vault(secrets).input(agent, what);
+        cleaned.ok_or_else(|| DurableError::secret_key(conversation))
     }
 
     /// Finds out whether the conversation takes an input where its records end, and gives what was read for it. One that does
@@ -323,7 +349,10 @@ impl<'a> DurableRunner<'a> {
             None => return self.drive(entered, step, log.resuming(recorded.trace)),
         };
         // What closes the turn is on record before anybody is told.
-        log.flush().map_err(RunError::Unkept)?;
+        if let Err(why) = log.flush() {
+            self.give_back(entered.name(), &log.into_end());
+            return Err(RunError::Unkept(why).into());
+        }
         self.let_go(entered.name(), step, log);
         Ok(settled)
     }
@@ -389,7 +418,13 @@ impl<'a> DurableRunner<'a> {
         // Somebody may have written until the lease was taken.
         let replay = match read.filter(|(last, _)| last.saturating_add(1) == lease.head.seq) {
             Some((_, replay)) => replay,
-            None => self.read(conversation)?.1,
+            None => match self.read_again(conversation, &lease) {
+                Ok(replay) => replay,
+                Err(why) => {
+                    self.end_lease(conversation, lease.epoch);
+                    return Err(why);
+                }
+            },
         };
         let (opened_at, owed) = (replay.opened_at().cloned(), replay.owed().collect::<Vec<_>>());
         let (seq, epoch, head) = (lease.head.seq, lease.epoch, Some(lease.head));
@@ -408,6 +443,17 @@ impl<'a> DurableRunner<'a> {
         let records = self.journal.load(conversation, 1)?;
         let last = records.last().map_or(0, |record| record.seq);
         Ok((last, replay(self.relay, conversation, &records)?))
+    }
+
+    /// Where the conversation stands, after its lease was taken. There is the record of the lease at least.
+    fn read_again(&self, conversation: &str, lease: &Lease) -> Result<Replay<'a>, DurableError> {
+        let (last, replay) = self.read(conversation)?;
+        if last < lease.head.seq {
+            let end =
+                format!("{conversation:?} ends at {last}, and its lease is in record {}", lease.head.seq);
+            return Err(JournalError::Broken(end).into());
+        }
+        Ok(replay)
     }
 
     /// Lets go of a conversation in which nothing was done.
@@ -451,7 +497,15 @@ impl<'a> DurableRunner<'a> {
                 let around = Around { signals: Signals::of(mailbox), log: Some(&log), vault: &vault };
                 self.runner.drive_around(self.relay, step, &around)
             },
-        )?;
+        );
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(why) => {
+                // Nothing more is written here, so nobody need wait.
+                self.give_back(entered.name(), &log.into_end());
+                return Err(why.into());
+            }
+        };
         let step = match &outcome {
             Outcome::Ended(report) => Step::Done(report.done().clone()),
             Outcome::Waiting(parked) => parked.step().clone(),
@@ -465,6 +519,7 @@ impl<'a> DurableRunner<'a> {
     fn let_go(&self, conversation: &str, step: Step, log: Log<'_>) {
         // What follows from the records and is not among them yet; where it cannot be written, all is read again.
         if log.flush().is_err() {
+            self.give_back(conversation, &log.into_end());
             return;
         }
         let end = log.into_end();
@@ -509,8 +564,12 @@ impl<'a> DurableRunner<'a> {
     }
 
     fn give_back(&self, conversation: &str, end: &End) {
+        self.end_lease(conversation, end.epoch);
+    }
+
+    fn end_lease(&self, conversation: &str, epoch: Epoch) {
         // Where it fails, the lease runs out.
-        let _ = self.journal.renew_lease(conversation, end.epoch, self.runner.now(), 0);
+        let _ = self.journal.renew_lease(conversation, epoch, self.runner.now(), 0);
     }
 
     fn kept(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {

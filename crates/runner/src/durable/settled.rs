@@ -8,8 +8,8 @@ use crate::{Outcome, Parked, Report};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     pub(super) text: String,
-    pub(super) key: Option<String>,
-    pub(super) trace: Option<String>,
+    pub(crate) key: Option<String>,
+    pub(crate) trace: Option<String>,
     pub(super) at: Option<String>,
 }
 

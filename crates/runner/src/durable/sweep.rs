@@ -1,9 +1,11 @@
 //! Looking for work that nobody does any more.
 
+use std::collections::BTreeMap;
+
 use sommelier_handoff::{Hop, InputKind, Millis, Replay, Step};
 
 use super::{DurableError, DurableRunner, MOST_ATTEMPTS, Settled};
-use crate::journal::JournalError;
+use crate::journal::{JournalError, Record};
 
 /// A conversation in which something is to be done and nobody does it.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,38 +33,77 @@ pub struct Swept {
     pub outcome: Option<Result<Settled, DurableError>>,
 }
 
+/// What a look for orphans has found.
+#[derive(Debug)]
+pub struct Orphans {
+    /// The orphans, in the order of their names.
+    pub found: Vec<Orphan>,
+    /// The conversations that could not be looked at, each with why: whether anything is to be done in them nobody knows.
+    pub unread: Vec<(String, DurableError)>,
+}
+
+/// What a sweep has found and done.
+#[derive(Debug)]
+pub struct Sweep {
+    /// The orphans, each with what came of it.
+    pub swept: Vec<Swept>,
+    /// The conversations that could not be looked at, as of [`Orphans::unread`].
+    pub unread: Vec<(String, DurableError)>,
+}
+
 impl DurableRunner<'_> {
     /// The conversations in which something is to be done, that no other process has a lease of, and in which nothing was
     /// written for `idle` milliseconds or whose time is over. It needs no lease, and changes nothing. What waits for a person
-    /// in time is no orphan.
+    /// in time is no orphan. A conversation that cannot be read does not hide the others, and is told.
     ///
     /// # Errors
-    /// [`DurableError::Journal`] when the journal cannot be read.
-    pub fn orphans(&self, idle: Millis) -> Result<Vec<Orphan>, DurableError> {
+    /// [`DurableError::Journal`] when the journal cannot be read at all.
+    pub fn orphans(&self, idle: Millis) -> Result<Orphans, DurableError> {
         let now = self.runner.now();
-        let mut orphans = Vec::new();
-        for last in self.journal.newest()? {
-            let since = now.saturating_sub(last.event.at());
-            if last.event.kind() == "closed" || self.is_leased(&last.conversation, now)? {
-                continue;
+        let mut orphans = Orphans { found: Vec::new(), unread: Vec::new() };
+        let mut newest: BTreeMap<String, Record> =
+            self.journal.newest()?.into_iter().map(|last| (last.conversation.clone(), last)).collect();
+        let mut names = self.journal.conversations()?;
+        // One of which no head is kept any more is looked at as well.
+        names.extend(newest.keys().cloned());
+        names.sort();
+        names.dedup();
+        for name in names {
+            match self.orphaned(&name, newest.remove(&name), now) {
+                Ok(orphan) => {
+                    orphans.found.extend(orphan.filter(|orphan| orphan.is_over || orphan.idle >= idle));
+                }
+                Err(why) => orphans.unread.push((name, why)),
             }
-            // One that cannot be read is found by `verify`, and does not hide the others.
-            let Ok(replay) = self.look(&last.conversation) else { continue };
-            let orphan = orphan(last.conversation, &replay, since, now);
-            orphans.extend(orphan.filter(|orphan| orphan.is_over || orphan.idle >= idle));
         }
         Ok(orphans)
     }
 
+    /// What is to be done in a conversation that nobody drives. Its last record is not there where it cannot be read.
+    fn orphaned(
+        &self,
+        name: &str,
+        last: Option<Record>,
+        now: Millis,
+    ) -> Result<Option<Orphan>, DurableError> {
+        if last.as_ref().is_some_and(|last| last.event.kind() == "closed") || self.is_leased(name, now)? {
+            return Ok(None);
+        }
+        let replay = self.look(name)?;
+        let at = last.map_or_else(|| replay.chronicle().newest(), |last| last.event.at());
+        Ok(orphan(name.to_owned(), &replay, now.saturating_sub(at), now))
+    }
+
     /// Goes on with each [orphan](Self::orphans); where the time of its run is over, it ends by that. One that a model was
     /// asked for five times in vain is left for a person, who has all of its hops. Two sweepers do no harm: one of
-    /// them gets the lease.
+    /// them gets the lease. What cannot be read is left as it is, and told.
     ///
     /// # Errors
-    /// [`DurableError::Journal`] when the journal cannot be read. What goes wrong with one conversation stands in its own
+    /// [`DurableError::Journal`] when the journal cannot be read at all. What goes wrong with one conversation stands in its own
     /// outcome.
-    pub fn sweep(&self, idle: Millis) -> Result<Vec<Swept>, DurableError> {
-        let swept = self.orphans(idle)?.into_iter().map(|orphan| {
+    pub fn sweep(&self, idle: Millis) -> Result<Sweep, DurableError> {
+        let Orphans { found, unread } = self.orphans(idle)?;
+        let swept = found.into_iter().map(|orphan| {
             let outcome = match &orphan {
                 Orphan { is_over: true, conversation, .. } => {
                     Some(self.give(conversation, InputKind::Deadline { begun: true }))
@@ -72,7 +113,7 @@ impl DurableRunner<'_> {
             };
             Swept { orphan, outcome }
         });
-        Ok(swept.collect())
+        Ok(Sweep { swept: swept.collect(), unread })
     }
 
     fn is_leased(&self, conversation: &str, now: Millis) -> Result<bool, JournalError> {

@@ -66,7 +66,10 @@ impl Needle {
         if self.shape == Shape::Digits {
             return grouped(rest, &self.text);
         }
-        let after = rest.strip_prefix(&*self.text)?;
+        // Letters beyond ASCII are compared as they are.
+        let after = rest
+            .split_at_checked(self.text.len())
+            .and_then(|(head, after)| head.eq_ignore_ascii_case(&self.text).then_some(after))?;
         let is_apart = || {
             let before = text[..at].chars().next_back();
             !before.is_some_and(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)

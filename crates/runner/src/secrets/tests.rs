@@ -415,3 +415,47 @@ fn a_run_keeps_no_secret() {
     kept += &format!("{done:?}{}", done.answer().unwrap());
     has_no_canary(&kept);
 }
+
+/// T62: a model that misspells the name of a secret argument has written the secret all the same: in other letters it is the same
+/// member, and what no argument is called is not kept. What an argument is called stays.
+#[test]
+fn a_misspelt_secret_is_none_the_less_one() {
+    let agent = built();
+    for (arguments, is_handled) in [
+        (format!(r#"{{"cents":500,"Card_Number":"{CARD}"}}"#), true),
+        (format!(r#"{{"cents":500,"cardNumber":"{CARD}"}}"#), true),
+        (format!(r#"{{"cents":500,"card-number":["{CARD}"]}}"#), true),
+        (format!(r#"{{"cents":500,"card_nr":"{CARD}"}}"#), false),
+        (format!(r#"{{"cents":500,"card_nr":{{"card_number":"{CARD}"}}}}"#), false),
+        (format!(r#"{{"cents":500,"note":{{"card_number":"{CARD}"}}}}"#), false),
+    ] {
+        let vault = Vault::new(Secrets::default(), None);
+        let calls = hidden(&vault, [call("pay", &arguments)]);
+        let written = calls[0].input().get();
+        has_no_canary(written);
+        assert!(written.starts_with(r#"{"cents":500,"#), "{written}");
+        assert_eq!((written.contains("secret:"), written.contains(WITHHELD)), (is_handled, !is_handled));
+        let output = dispatch_one(&agent, 0, &vault.reveal(&agent, &calls[0]).unwrap(), "c/1");
+        let told = vault.mask(&agent, "pay", output);
+        assert_eq!(told.error.as_deref(), Some("invalid_arguments"));
+        has_no_canary(&told.content);
+    }
+    let fine =
+        call("pay", &format!(r#"{{"cents":500,"card_number":{},"note":"for it"}}"#, RawJson::string(PHRASE)));
+    let vault = Vault::new(Secrets::default(), None);
+    let kept = &hidden(&vault, [fine.clone()])[0];
+    assert_eq!((argument(kept, "note"), &*vault.reveal(&agent, kept).unwrap()), ("for it".to_owned(), &fine));
+    // A tool without secrets is nobody's concern here.
+    let look = call("look", r#"{"cents":5,"Card":"x"}"#);
+    assert_eq!(hidden(&vault, [look.clone()]), [look]);
+}
+
+/// T62: a secret in letters of another case is the secret.
+#[test]
+fn a_secret_is_known_in_other_letters() {
+    let vault = Vault::new(Secrets::default(), None);
+    let calls = hidden(&vault, [paying(500, "SK-Live-Abcdef"), paying(500, "Xy7")]);
+    let handles: Vec<String> = calls.iter().map(|call| argument(call, "card_number")).collect();
+    let said = vault.words("it is sk-live-ABCDEF, or xy7, not xy77, é");
+    assert_eq!(said, format!("it is {}, or {}, not xy77, é", handles[0], handles[1]));
+}

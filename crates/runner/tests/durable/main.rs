@@ -8,8 +8,10 @@ mod desk;
 
 mod belated;
 mod effects;
+mod mistrust;
 mod people;
 mod prefixes;
+mod reentry;
 mod results;
 mod secrets;
 mod sharing;

@@ -6,7 +6,7 @@ use std::thread;
 
 use sommelier_handoff::{Agent, Answer, Guard, Guards, OnRefusal, Rejected, Relay, Step};
 use sommelier_protocol::{ModelRequest, ModelResponse};
-use sommelier_runner::journal::Journal;
+use sommelier_runner::journal::{Epoch, Event, Journal};
 use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled, Turn};
 use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
 use sommelier_store::MemoryStore;
@@ -111,15 +111,34 @@ fn an_orphan_is_found_and_taken_up() {
     world.do_once("guest-7/1/1/0", 7);
     let (relay, runner) = (relay(Kind::Keyed, &world), runner(model(), &clock));
     let durable = DurableRunner::new(&runner, &relay, &store);
-    assert_eq!(durable.orphans(60_000).unwrap(), []);
-    let orphans = durable.orphans(5_000).unwrap();
+    assert_eq!(durable.orphans(60_000).unwrap().found, []);
+    let orphans = durable.orphans(5_000).unwrap().found;
     let [orphan] = &orphans[..] else { panic!("{orphans:?}") };
     let open: Vec<(&str, &str)> = orphan.open.iter().map(|hop| (hop.from.as_str(), &*hop.to)).collect();
     assert_eq!((&*orphan.conversation, open, orphan.attempts), (CONVERSATION, vec![("clerk", "till")], 1));
-    let swept = durable.sweep(5_000).unwrap();
+    let swept = durable.sweep(5_000).unwrap().swept;
     let [swept] = &swept[..] else { panic!("{swept:?}") };
     assert_eq!(swept.outcome.as_ref().unwrap().as_ref().unwrap().answer(), "That is 12.00 for seat 7.");
-    assert_eq!(durable.sweep(0).unwrap().len(), 0);
+    assert_eq!(durable.sweep(0).unwrap().swept.len(), 0);
+}
+
+/// T45, T20: a conversation that cannot be read hides no orphan, and is not passed over in silence.
+#[test]
+fn what_cannot_be_read_is_told_beside_the_orphans() {
+    let all = whole(Kind::Keyed);
+    let cut = all.iter().position(|record| record.event.kind() == "model_responded").unwrap() + 1;
+    let (world, store, clock): (Arc<World>, _, _) =
+        (Arc::default(), journal_of(&all[..cut]), Clock::at(10_000));
+    let event = Event::new("sang_a_song", 1, 7, "{}").unwrap();
+    store.append("a", 0, Epoch::NONE, &[event]).unwrap();
+    let (relay, runner) = (relay(Kind::Keyed, &world), runner(model(), &clock));
+    let durable = DurableRunner::new(&runner, &relay, &store);
+    let is_told = |unread: &[(String, DurableError)]| matches!(unread, [(name, DurableError::Diverged { seq: 1, .. })] if name == "a");
+    let orphans = durable.orphans(0).unwrap();
+    assert!(is_told(&orphans.unread) && orphans.found.len() == 1, "{orphans:?}");
+    let sweep = durable.sweep(0).unwrap();
+    assert!(is_told(&sweep.unread) && sweep.swept.len() == 1, "{sweep:?}");
+    assert_eq!(world.count(), 1);
 }
 
 /// S1-36, T42: at the limit a person is asked, and the question outlives the process: another one finds it with all hops, no agent

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use sommelier_handoff::{Agent, Answer, Relay};
+use sommelier_handoff::{Agent, Answer, InputKind, Relay};
 use sommelier_metrics::OnEvent;
-use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_protocol::{ModelRequest, ModelResponse, RawJson};
 use sommelier_runner::journal::Journal;
-use sommelier_runner::{Decision, DurableRunner, Gate, Outcome, Parked, Runner, Settled, Turn};
+use sommelier_runner::{Decision, DurableError, DurableRunner, Gate, Outcome, Parked, Runner, Settled, Turn};
 use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
 use sommelier_store::MemoryStore;
@@ -172,4 +172,66 @@ fn a_begun_call_without_its_secret_is_in_doubt() {
     let settled = DurableRunner::new(&runner, &relay, &cut).resume(CONVERSATION).unwrap();
     assert!(matches!(settled, Settled::Waiting(_)), "{settled:?}");
     assert_eq!((charged.lock().unwrap().len(), on_record(&cut).contains("secret_gone")), (1, false));
+}
+
+/// T62: what a user's own redactor takes out comes in by no door: not by why somebody calls off, who answers, what a turn is traced
+/// as, what an artifact holds or why a gate says no. A key is an identity and is kept as it is, so one with such words is refused.
+#[test]
+fn the_redactor_stands_at_every_door() {
+    const MAIL: &str = "ada@example.org";
+    let charged = Charged::default();
+    let relay = relay(&charged, Tool::needs_approval);
+    let runner = |gate: Gate| {
+        let clock = Clock::at(1_000);
+        let runner = Runner::new(model()).gate(gate).clock(move || clock.now());
+        runner.redact(|text| text.replace(MAIL, "<address>"))
+    };
+    let store = MemoryStore::new();
+    let asks = runner(gate_that_asks());
+    let durable = DurableRunner::new(&asks, &relay, &store);
+    let refused = durable.submit(CONVERSATION, Turn::new("Pay.").key(format!("mail of {MAIL}")));
+    let Err(refused @ DurableError::SecretKey { .. }) = refused else { panic!("{refused:?}") };
+    assert!(!format!("{refused} {refused:?}").contains(MAIL), "{refused}");
+    assert_eq!(store.heads().unwrap().len(), 0);
+    let turn = Turn::new("Pay.").key("m-1").trace(format!("trace of {MAIL}"));
+    let Settled::Waiting(parked) = durable.submit(CONVERSATION, turn).unwrap() else { panic!() };
+    let artifact = serde_json::json!({ MAIL: [MAIL] });
+    let value = RawJson::of(&artifact).unwrap();
+    let _ = durable.give(CONVERSATION, InputKind::ArtifactPut { name: "who".into(), value });
+    let value = RawJson::of(&artifact[MAIL]).unwrap();
+    durable.give(CONVERSATION, InputKind::ArtifactPut { name: "who".into(), value }).unwrap();
+    let id = parked.questions()[0].1.id.to_string();
+    durable.answer(CONVERSATION, &id, Answer::Approve, None, Some(MAIL)).unwrap();
+    drop(durable);
+
+    let denies = runner(Gate::new(|_| Decision::Deny { reason: format!("{MAIL} may not") }));
+    let durable = DurableRunner::new(&denies, &relay, &store);
+    durable.submit("guest-8", Turn::new("Pay.")).unwrap();
+    let durable = DurableRunner::new(&asks, &relay, &store);
+    durable.submit("guest-9", Turn::new("Pay.")).unwrap();
+    durable.cancel("guest-9", &format!("{MAIL} has left")).unwrap();
+    durable.submit("guest-10", Turn::new("Pay.")).unwrap();
+    let what = InputKind::Cancelled { reason: format!("{MAIL} has left").into(), begun: false };
+    durable.give("guest-10", what).unwrap();
+    durable.submit("guest-11", Turn::new("Pay.")).unwrap();
+    let by = Some(MAIL.into());
+    let what = InputKind::HumanAnswered { id: "guest-11/1/1/0".into(), answer: Answer::Approve, by };
+    let given = durable.give("guest-11", what);
+    assert!(given.is_ok(), "{given:?}");
+
+    let all = |kind: &str| -> Vec<String> {
+        let of = |name: &String| store.load(name, 1).unwrap();
+        let records = store.conversations().unwrap().iter().flat_map(of).collect::<Vec<_>>();
+        let of_kind = records.into_iter().filter(|record| record.event.kind() == kind);
+        of_kind.map(|record| record.event.body().to_owned()).collect()
+    };
+    for kind in InputKind::NAMES.into_iter().chain(["closed", "escalated"]) {
+        for body in all(kind) {
+            assert!(!body.contains(MAIL), "{kind}: {body}");
+        }
+    }
+    for kind in ["cancelled", "human_answered", "artifact_put"] {
+        assert!(all(kind).iter().all(|body| body.contains("<address>")), "{kind}");
+    }
+    assert_eq!(all("cancelled").len(), 2);
 }

@@ -313,6 +313,12 @@ impl Tool {
 
     /// Names members of the arguments that must not be kept anywhere, such as the number of a card. A path of names with
     /// dots between them leads to a member of a member; where a list is on the way, to those of all its items.
+    ///
+    /// A driver that keeps secrets also takes out what a model writes under a name that the arguments do not have, since it may be
+    /// a misspelt one. It cannot know a secret in the place of another argument, unless it has seen it as a secret. And it
+    /// does not reach what the function itself tells others: a log, the other side, or a panic, whose words Rust's
+    /// [hook](std::panic::set_hook) writes to stderr before anybody can catch it. So a function with secrets puts none into a
+    /// panic, and a program that cannot be sure of that sets a hook that writes no words.
     pub fn secret(self, paths: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         self.declare(|of| of.secrets = owned(paths))
     }
