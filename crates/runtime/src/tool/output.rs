@@ -51,7 +51,7 @@ impl ToolOutput {
     /// let told = ToolOutput::ok(format!(r#"{{"booking":"B-1","note":"{}"}}"#, "x".repeat(300))).at_most(200);
     /// assert_eq!(
     ///     &*told.content,
-    ///     r#"{"note":"result_too_large","detail":"the call worked; its result is too large to be told","bytes":331,"most":200,"beginning":"{\"booking\":\"B-1\",\"note\":\"xxxxxxxxxxxxxxxxxxxxxxxxxx"}"#,
+    ///     r#"{"note":"result_too_large","detail":"the call worked; its result is too large to be told","bytes":327,"most":200,"beginning":"{\"booking\":\"B-1\",\"note\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}"#,
     /// );
     /// assert_eq!(told.error, None);
     /// ```
