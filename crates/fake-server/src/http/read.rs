@@ -1,0 +1,265 @@
+//! One request off a connection.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::Settings;
+
+/// Bytes of a head, request line and headers.
+const LONGEST_HEAD: usize = 16 * 1024;
+const MOST_HEADERS: usize = 100;
+/// How long the rest of a request that was refused unread is still taken in, so that the refusal arrives.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// A request as it came.
+#[derive(Debug, Default)]
+pub(crate) struct Incoming {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    /// Names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    /// The client speaks HTTP/1.0, which has no pieces.
+    pub(crate) is_old: bool,
+}
+
+impl Incoming {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| &**value)
+    }
+
+    /// The target without its query.
+    pub(crate) fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// Whether the client wants to ask again on the same connection.
+    pub(crate) fn stays(&self) -> bool {
+        let wish = self.header("connection").unwrap_or_default();
+        if self.is_old {
+            wish.eq_ignore_ascii_case("keep-alive")
+        } else {
+            !wish.eq_ignore_ascii_case("close")
+        }
+    }
+}
+
+/// Why there is no request to answer.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// The client has left, or said nothing.
+    Gone,
+    /// This is told, and the connection is closed.
+    Told { status: u16, why: String, head: Box<Incoming> },
+}
+
+fn told<T>(status: u16, why: impl Into<String>) -> Result<T, Unreadable> {
+    Err(Unreadable::Told { status, why: why.into(), head: Box::default() })
+}
+
+/// A connection and what was read of it ahead.
+#[derive(Debug)]
+pub(crate) struct Wire<'a> {
+    stream: &'a TcpStream,
+    ahead: Vec<u8>,
+    settings: &'a Settings,
+}
+
+impl<'a> Wire<'a> {
+    pub(crate) fn new(stream: &'a TcpStream, settings: &'a Settings) -> Self {
+        Self { stream, ahead: Vec::new(), settings }
+    }
+
+    /// The next request. It has to be here whole within the settings' patience, counted from its first byte.
+    pub(crate) fn read(&mut self) -> Result<Incoming, Unreadable> {
+        if self.ahead.is_empty() {
+            // Between two requests a client may be silent, and is not told when that was too long.
+            let deadline = Instant::now() + self.settings.patience;
+            self.fill(deadline).map_err(|_| Unreadable::Gone)?;
+        }
+        let deadline = Instant::now() + self.settings.patience;
+        let mut incoming = self.head(deadline)?;
+        match self.body(&incoming, deadline) {
+            Ok(body) => {
+                incoming.body = body;
+                Ok(incoming)
+            }
+            Err(Unreadable::Told { status, why, .. }) => {
+                Err(Unreadable::Told { status, why, head: Box::new(incoming) })
+            }
+            Err(gone) => Err(gone),
+        }
+    }
+
+    /// Takes in for a moment what the client still sends, and closes: with unread bytes the system would cut the
+    /// answer off as well.
+    pub(crate) fn linger(self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        let deadline = Instant::now() + LINGER;
+        let mut rest = [0; 16 * 1024];
+        while let Some(left) = left_until(deadline) {
+            let _ = self.stream.set_read_timeout(Some(left));
+            if !matches!((&mut &*self.stream).read(&mut rest), Ok(1..)) {
+                break;
+            }
+        }
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    fn head(&mut self, deadline: Instant) -> Result<Incoming, Unreadable> {
+        loop {
+            // A head ends with a line end, so nothing is gained by looking before there is one.
+            if self.ahead.contains(&b'\n')
+                && let Some((incoming, len)) = parse(&self.ahead)?
+            {
+                self.ahead.drain(..len);
+                return Ok(incoming);
+            }
+            if self.ahead.len() >= LONGEST_HEAD {
+                return told(431, "the request's head is too long");
+            }
+            self.fill(deadline)?;
+        }
+    }
+
+    fn body(&mut self, incoming: &Incoming, deadline: Instant) -> Result<Vec<u8>, Unreadable> {
+        let length = length(incoming)?;
+        let is_chunked = match incoming.header("transfer-encoding") {
+            None => false,
+            Some(coding) if coding.eq_ignore_ascii_case("chunked") && length.is_none() => true,
+            Some(_) => {
+                return told(400, "transfer-encoding: only chunked is known, and without a content-length");
+            }
+        };
+        match length {
+            None if !is_chunked && incoming.method == "POST" => {
+                return told(411, "content-length: header is required");
+            }
+            None if !is_chunked => return Ok(Vec::new()),
+            Some(length) if length > self.settings.max_body => return self.too_large(),
+            _ => {}
+        }
+        if incoming.header("expect").is_some_and(|wish| wish.eq_ignore_ascii_case("100-continue")) {
+            let _ = (&mut &*self.stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        match length {
+            Some(length) => self.take(length, deadline),
+            None => self.chunks(deadline),
+        }
+    }
+
+    fn too_large<T>(&self) -> Result<T, Unreadable> {
+        told(413, "Request exceeds the maximum size")
+    }
+
+    fn chunks(&mut self, deadline: Instant) -> Result<Vec<u8>, Unreadable> {
+        let mut body = Vec::new();
+        loop {
+            let line = self.line(deadline)?;
+            let digits = line.split(';').next().unwrap_or_default().trim();
+            let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let Some(len) = usize::from_str_radix(digits, 16).ok().filter(|_| is_hex) else {
+                return told(400, "a chunk has no length");
+            };
+            if len == 0 {
+                while !self.line(deadline)?.is_empty() {}
+                return Ok(body);
+            }
+            if len > self.settings.max_body.saturating_sub(body.len()) {
+                return self.too_large();
+            }
+            body.append(&mut self.take(len, deadline)?);
+            if !self.line(deadline)?.is_empty() {
+                return told(400, "a chunk is longer than its length");
+            }
+        }
+    }
+
+    /// A line of at most a few hundred bytes, without its end.
+    fn line(&mut self, deadline: Instant) -> Result<String, Unreadable> {
+        loop {
+            if let Some(end) = self.ahead.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.ahead.drain(..=end).collect();
+                return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
+            }
+            if self.ahead.len() > 512 {
+                return told(400, "a line of a chunk is too long");
+            }
+            self.fill(deadline)?;
+        }
+    }
+
+    fn take(&mut self, len: usize, deadline: Instant) -> Result<Vec<u8>, Unreadable> {
+        while self.ahead.len() < len {
+            self.fill(deadline)?;
+        }
+        let rest = self.ahead.split_off(len);
+        Ok(std::mem::replace(&mut self.ahead, rest))
+    }
+
+    fn fill(&mut self, deadline: Instant) -> Result<(), Unreadable> {
+        let slow = || told(408, "the request took too long");
+        let mut part = [0; 16 * 1024];
+        loop {
+            let Some(left) = left_until(deadline) else { return slow() };
+            self.stream.set_read_timeout(Some(left)).map_err(|_| Unreadable::Gone)?;
+            match (&mut &*self.stream).read(&mut part) {
+                Ok(0) => return Err(Unreadable::Gone),
+                Ok(len) => {
+                    self.ahead.extend(part.iter().take(len));
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    return slow();
+                }
+                Err(_) => return Err(Unreadable::Gone),
+            }
+        }
+    }
+}
+
+fn left_until(deadline: Instant) -> Option<Duration> {
+    deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+}
+
+/// The head at the start of `bytes` and its length, when it is whole.
+fn parse(bytes: &[u8]) -> Result<Option<(Incoming, usize)>, Unreadable> {
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let len = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(len)) => len,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return told(431, "the request has too many headers"),
+        Err(error) => return told(400, format!("this is no HTTP/1.1: {error}")),
+    };
+    let header = |header: &httparse::Header<'_>| {
+        (header.name.to_ascii_lowercase(), String::from_utf8_lossy(header.value).trim().to_owned())
+    };
+    let incoming = Incoming {
+        method: request.method.unwrap_or_default().to_owned(),
+        target: request.path.unwrap_or_default().to_owned(),
+        headers: request.headers.iter().map(header).collect(),
+        body: Vec::new(),
+        is_old: request.version == Some(0),
+    };
+    Ok(Some((incoming, len)))
+}
+
+/// The length of the body, when it is told. Two lengths that differ are how one request is hidden in another.
+fn length(incoming: &Incoming) -> Result<Option<usize>, Unreadable> {
+    let mut lengths =
+        incoming.headers.iter().filter(|(name, _)| name == "content-length").map(|(_, value)| value);
+    let Some(first) = lengths.next() else { return Ok(None) };
+    if lengths.any(|other| other != first) {
+        return told(400, "content-length: two lengths that differ");
+    }
+    let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    match first.parse() {
+        Ok(length) if is_number => Ok(Some(length)),
+        // More digits than a number has: larger than anything that would be taken.
+        Err(_) if is_number => Ok(Some(usize::MAX)),
+        _ => told(400, "content-length: not a number"),
+    }
+}
