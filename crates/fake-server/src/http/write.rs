@@ -72,7 +72,7 @@ pub(crate) fn send(
         return Ok(false);
     }
     // Without pieces an answer of unknown length ends with the connection.
-    let stays = stays && !(to.is_old && !matches!(answer.body, Body::Whole(_)));
+    let stays = stays && (!to.is_old || matches!(answer.body, Body::Whole(_)));
     let mut out = Out { stream, is_chunked: !to.is_old, left: usize::MAX };
     out.plain(head(answer, to, stays).as_bytes())?;
     if to.method == "HEAD" {

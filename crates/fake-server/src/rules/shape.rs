@@ -49,7 +49,7 @@ const OTHER_KINDS: [&str; 8] = [
 
 pub(super) fn check(body: &Value, version: &str, is_beta: bool) -> Checked {
     let body = object(body, "body")?;
-    for name in body.keys().filter(|name| !MEMBERS.contains(&&***name) && !is_beta) {
+    if let Some(name) = body.keys().find(|name| !MEMBERS.contains(&&***name) && !is_beta) {
         return Err(extra(name));
     }
     required(body, "", "model").and_then(|model| string(model, "model").map(|_| ()))?;

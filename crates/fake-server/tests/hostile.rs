@@ -1,0 +1,200 @@
+//! Clients that are slow, silent, greedy or wrong: none of them holds the server up.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod harness;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use harness::{bytes, connect, hang_up, hello, post, read, server};
+use serde_json::json;
+use sommelier_fake_server::{FakeServer, Settings};
+
+fn impatient() -> FakeServer {
+    server(Settings { patience: Duration::from_millis(300), ..Settings::default() })
+}
+
+fn request() -> Vec<u8> {
+    bytes("POST", "/v1/messages", &json!({}), &hello().to_string())
+}
+
+/// The server still works.
+fn assert_alive(server: &FakeServer) {
+    let told = post(server, &hello());
+    assert_eq!((told.status, told.is_whole), (200, true));
+}
+
+#[test]
+fn half_a_request_is_told_to_have_taken_too_long() {
+    let server = impatient();
+    let whole = request();
+    for len in [1, 20, whole.len() / 2, whole.len() - 1] {
+        let mut stream = connect(&server);
+        stream.write_all(&whole[..len]).unwrap();
+        let told = read(&mut stream);
+        assert_eq!((told.status, told.header("connection")), (408, Some("close")), "{len} bytes");
+    }
+    assert_alive(&server);
+}
+
+/// Bytes that trickle in do not prolong the time.
+#[test]
+fn a_slow_client_is_not_waited_for() {
+    let server = impatient();
+    let started = Instant::now();
+    let mut stream = connect(&server);
+    for byte in request() {
+        if stream.write_all(&[byte]).is_err() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        if started.elapsed() > Duration::from_millis(900) {
+            break;
+        }
+    }
+    let log = server.log();
+    assert_eq!((log.requests, log.broken.get("http")), (1, Some(&1)));
+    assert_alive(&server);
+}
+
+#[test]
+fn a_client_that_leaves_in_mid_request_leaves_nothing_behind() {
+    let server = server(Settings::default());
+    for len in [0, 1, 100] {
+        let mut stream = connect(&server);
+        stream.write_all(&request()[..len]).unwrap();
+        hang_up(&stream);
+        assert_eq!(read(&mut stream).status, 0);
+    }
+    assert_eq!(server.log().requests, 0);
+    assert_alive(&server);
+}
+
+/// Whoever says nothing is let go without a word.
+#[test]
+fn a_silent_client_is_let_go() {
+    let server = impatient();
+    let mut stream = connect(&server);
+    assert_eq!(read(&mut stream).status, 0);
+    assert_eq!(server.log().requests, 0);
+}
+
+#[test]
+fn a_head_without_an_end_is_refused() {
+    let server = server(Settings::default());
+    for line in ["x-long: ".to_owned() + &"a".repeat(20_000), "x: 1\r\n".repeat(5_000)] {
+        let mut stream = connect(&server);
+        let _ = stream.write_all(format!("POST /v1/messages HTTP/1.1\r\n{line}").as_bytes());
+        assert_eq!(read(&mut stream).status, 431);
+    }
+    assert_alive(&server);
+}
+
+/// Requests that were sent ahead are answered in their order.
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let server = server(Settings::default());
+    let mut all = request();
+    all.extend(bytes("GET", "/nowhere", &json!({"content-length": null}), ""));
+    all.extend(bytes("POST", "/v1/messages", &json!({"connection": "close"}), &hello().to_string()));
+    let mut stream = connect(&server);
+    stream.write_all(&all).unwrap();
+    let mut answers = Vec::new();
+    for _ in 0..4 {
+        let mut one = head_and_body(&mut stream);
+        answers.append(&mut one);
+    }
+    assert_eq!(answers, [200, 404, 200]);
+}
+
+/// The status of one answer, read to its last byte and no further.
+fn head_and_body(stream: &mut TcpStream) -> Vec<u16> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if !matches!(stream.read(&mut byte), Ok(1)) {
+            return Vec::new();
+        }
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length =
+        head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
+    stream.read_exact(&mut vec![0; length]).unwrap();
+    vec![head.split(' ').nth(1).unwrap().parse().unwrap()]
+}
+
+/// A body that is announced as too large is refused before it is sent, and one in chunks as soon as it is.
+#[test]
+fn a_body_that_is_too_large_is_not_read() {
+    let server = server(Settings { max_body: 1_000, ..Settings::default() });
+    let mut stream = connect(&server);
+    stream
+        .write_all(&bytes(
+            "POST",
+            "/v1/messages",
+            &json!({"content-length": "99999999999999999999999"}),
+            "{}",
+        ))
+        .unwrap();
+    assert_eq!(read(&mut stream).status, 413);
+
+    let mut stream = connect(&server);
+    let chunked = json!({"content-length": null, "transfer-encoding": "chunked"});
+    stream.write_all(&bytes("POST", "/v1/messages", &chunked, "ffffffffffffffff\r\n")).unwrap();
+    let told = read(&mut stream);
+    assert_eq!((told.status, told.json()["error"]["type"].as_str()), (413, Some("request_too_large")));
+    assert_alive(&server);
+}
+
+/// A client that waits to be told to go on is told.
+#[test]
+fn a_body_is_asked_for_when_the_client_waits() {
+    let server = server(Settings::default());
+    let body = hello().to_string();
+    let mut stream = connect(&server);
+    let all = bytes("POST", "/v1/messages", &json!({"expect": "100-continue"}), &body);
+    stream.write_all(&all[..all.len() - body.len()]).unwrap();
+    let mut interim = [0; 25];
+    stream.read_exact(&mut interim).unwrap();
+    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(body.as_bytes()).unwrap();
+    assert_eq!(read(&mut stream).status, 200);
+}
+
+/// Chance bytes, and requests with chance changes: an answer or none, and never the server's end.
+#[test]
+fn chance_bytes_do_not_kill_it() {
+    let server = impatient();
+    let mut seed = 7_u64;
+    let mut next = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(seed >> 33).unwrap()
+    };
+    for _ in 0..300 {
+        let mut bytes = request();
+        for _ in 0..1 + next() % 4 {
+            let at = next() % bytes.len();
+            bytes[at] = u8::try_from(next() % 256).unwrap();
+        }
+        let mut stream = connect(&server);
+        let _ = stream.write_all(&bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let told = read(&mut stream);
+        assert!(told.status == 0 || told.is_whole || told.status == 200, "{told:?}");
+    }
+    assert_alive(&server);
+}
+
+/// Many at a time are answered, and a server with open connections ends at once.
+#[test]
+fn it_ends_while_clients_wait() {
+    let server = server(Settings::default());
+    let silent: Vec<_> = (0..50).map(|_| connect(&server)).collect();
+    assert_alive(&server);
+    let started = Instant::now();
+    drop(server);
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    drop(silent);
+}
