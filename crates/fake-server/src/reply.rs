@@ -65,7 +65,7 @@ impl Reply {
 
     pub(crate) fn scripted(number: u64, request: &Legal, scripted: Scripted) -> Self {
         if let Some(words) = scripted.refusal {
-            return Self::declined(number, request, &words);
+            return Self::declined(number, request, scripted.refusal_category, &words);
         }
         let calls = scripted.tool_use.into_iter().enumerate().map(|(at, call)| {
             let id = call.id.unwrap_or_else(|| call_id(number, at));
@@ -86,10 +86,10 @@ impl Reply {
         reply
     }
 
-    pub(crate) fn declined(number: u64, request: &Legal, words: &str) -> Self {
+    pub(crate) fn declined(number: u64, request: &Legal, category: Option<String>, words: &str) -> Self {
         let mut reply = Self::of(number, request, Vec::new());
         reply.stop_reason = "refusal".to_owned();
-        reply.stop_details = Some(json!({"type": "refusal", "category": null, "explanation": words}));
+        reply.stop_details = Some(json!({"type": "refusal", "category": category, "explanation": words}));
         reply
     }
 

@@ -61,6 +61,8 @@ pub struct Scripted {
     pub stop_sequence: Option<String>,
     /// The model declines, for this reason.
     pub refusal: Option<String>,
+    /// The service's word for the kind of refusal, such as `cyber`.
+    pub refusal_category: Option<String>,
     /// Members of `usage` that take the place of counted ones.
     pub usage: serde_json::Map<String, Value>,
 }

@@ -189,7 +189,7 @@ fn status(fault: &Fault, number: u64) -> Option<Answer> {
 /// A fault that changes what the model says.
 fn strike_reply(fault: &Fault, mut reply: Reply, request: &Legal) -> Reply {
     match fault {
-        Fault::Refusal => Reply::declined(reply.number, request, "This request was declined."),
+        Fault::Refusal => Reply::declined(reply.number, request, None, "This request was declined."),
         Fault::MaxTokensInCall => {
             if let Some(call) = reply.calls(request).pop() {
                 call.cut_at = Some(call.written().len() / 2);

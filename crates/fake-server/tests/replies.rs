@@ -177,10 +177,13 @@ fn a_script_without_an_answer_is_an_error() {
 
 #[test]
 fn a_scripted_refusal_says_why() {
-    let server = scripted(&json!({"replies": [{"refusal": "not this"}]}));
+    let server = scripted(&json!({"replies": [{"refusal": "not this", "refusal_category": "cyber"}]}));
     let told = post(&server, &hello()).json();
     assert_eq!(told["stop_reason"], "refusal");
-    assert_eq!(told["stop_details"], json!({"type": "refusal", "category": null, "explanation": "not this"}));
+    assert_eq!(
+        told["stop_details"],
+        json!({"type": "refusal", "category": "cyber", "explanation": "not this"})
+    );
     assert_eq!(told["content"], json!([]));
 }
 

@@ -164,7 +164,7 @@ fn block(value: &Value, path: &str) -> Checked {
         "tool_result" => {
             text("tool_use_id")?;
             result(block, &path_of_kind)?;
-            only(&["type", "tool_use_id", "content", "is_error", "cache_control"])
+            only(&["type", "tool_use_id", "content", "is_error", "toolset_name", "cache_control"])
         }
         kind if OTHER_KINDS.contains(&kind) || kind.ends_with("_tool_result") => Ok(()),
         kind => Err(unknown_kind(path, kind)),
@@ -185,7 +185,7 @@ fn result(block: &Map<String, Value>, path: &str) -> Checked {
         let kind = string(required(object(part, &path)?, &path, "type")?, &format!("{path}.type"))?;
         match kind {
             "text" => self::block(part, &path)?,
-            "image" | "document" | "search_result" | "tool_reference" => {}
+            "image" | "document" | "search_result" | "tool_reference" | "browser_state" => {}
             kind => return Err(unknown_kind(&path, kind)),
         }
     }

@@ -19,11 +19,11 @@ pub(super) fn check(body: &Value) -> Result<(), Breach> {
     let Some(thinking) = body.get("thinking").filter(|thinking| !thinking.is_null()) else { return Ok(()) };
     let refuse = |path: &str, what: String| Err(Breach::at(Rule::Thinking, path, what));
     match word(thinking, "type") {
-        "disabled" | "adaptive" => return Ok(()),
+        "disabled" | "adaptive" | "between_tools" => return Ok(()),
         "enabled" => {}
         other => {
             let what = format!(
-                "Input tag '{other}' found using 'type' does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'"
+                "Input tag '{other}' found using 'type' does not match any of the expected tags: 'adaptive', 'between_tools', 'disabled', 'enabled'"
             );
             return refuse("thinking", what);
         }

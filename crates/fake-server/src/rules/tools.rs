@@ -35,10 +35,11 @@ pub(super) fn check(body: &Value) -> Result<(), Breach> {
         definition(tool, &format!("tools.{at}"))?;
     }
     let mut names = BTreeSet::new();
-    if !tools.iter().all(|tool| names.insert(word(tool, "name"))) {
+    let mut named = tools.iter().map(|tool| word(tool, "name")).filter(|name| !name.is_empty());
+    if !named.all(|name| names.insert(name)) {
         return Err(Breach::at(Rule::Sequence(sequence::Rule::ToolsAreNamed), "tools", DUPLICATE));
     }
-    choice(body, &names)
+    choice(body, &names, tools.is_empty())
 }
 
 fn definition(tool: &Value, path: &str) -> Result<(), Breach> {
@@ -48,7 +49,8 @@ fn definition(tool: &Value, path: &str) -> Result<(), Breach> {
     let is_custom = matches!(tool.get("type").and_then(Value::as_str), None | Some("custom"));
     let path = if is_custom { format!("{path}.custom") } else { path.to_owned() };
     match tool.get("name") {
-        None => return fault(&format!("{path}.name"), "Field required"),
+        None if is_custom => return fault(&format!("{path}.name"), "Field required"),
+        None => {}
         Some(Value::String(name)) if is_name(name) => {}
         Some(Value::String(_)) => {
             let what = format!("String should match pattern '^[a-zA-Z0-9_-]{{1,{LONGEST_NAME}}}$'");
@@ -90,7 +92,7 @@ fn schema(tool: &Value, path: &str) -> Result<(), Breach> {
     Ok(())
 }
 
-fn choice(body: &Value, names: &BTreeSet<&str>) -> Result<(), Breach> {
+fn choice(body: &Value, names: &BTreeSet<&str>, has_none: bool) -> Result<(), Breach> {
     let Some(choice) = body.get("tool_choice").filter(|choice| !choice.is_null()) else { return Ok(()) };
     let fault = |path: &str, what: String| Err(Breach::at(Rule::ToolChoice, path, what));
     let kind = match choice.get("type") {
@@ -120,7 +122,7 @@ fn choice(body: &Value, names: &BTreeSet<&str>) -> Result<(), Breach> {
             );
         }
     }
-    if names.is_empty() && kind != "none" {
+    if has_none && kind != "none" {
         return fault(&path, "tool_choice may only be specified while providing tools.".to_owned());
     }
     if kind != "tool" {

@@ -184,8 +184,7 @@ fn until<T>(stream: &mut TcpStream, bytes: &mut Vec<u8>, found: impl Fn(&[u8]) -
 /// The chunks joined, and whether the last one came.
 fn chunks(stream: &mut TcpStream, mut bytes: Vec<u8>) -> (String, bool) {
     let mut body = Vec::new();
-    loop {
-        let Some(end) = until(stream, &mut bytes, |bytes| find(bytes, b"\r\n")) else { break };
+    while let Some(end) = until(stream, &mut bytes, |bytes| find(bytes, b"\r\n")) {
         let line: Vec<u8> = bytes.drain(..end + 2).collect();
         let len = usize::from_str_radix(std::str::from_utf8(&line).unwrap().trim(), 16).unwrap();
         let whole = until(stream, &mut bytes, |bytes| (bytes.len() >= len + 2).then_some(()));
