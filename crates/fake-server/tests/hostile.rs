@@ -198,3 +198,16 @@ fn it_ends_while_clients_wait() {
     assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
     drop(silent);
 }
+
+/// A question for the head alone is answered with the head alone.
+#[test]
+fn a_head_has_no_body() {
+    let server = server(Settings::default());
+    let mut stream = connect(&server);
+    let ask = bytes("HEAD", "/v1/messages", &json!({"content-length": null, "connection": "close"}), "");
+    stream.write_all(&ask).unwrap();
+    let mut all = String::new();
+    stream.read_to_string(&mut all).unwrap();
+    assert!(all.starts_with("HTTP/1.1 405 Method Not Allowed\r\n") && all.ends_with("\r\n\r\n"), "{all}");
+    assert!(all.contains("\r\nallow: POST\r\n"), "{all}");
+}

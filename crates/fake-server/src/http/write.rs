@@ -81,33 +81,29 @@ pub(crate) fn send(
     if let Some(Cut::Bytes(most)) = answer.cut {
         out.left = most;
     }
-    match &answer.body {
+    let is_whole = match &answer.body {
         Body::Whole(body) => {
             if let Some(Cut::Pieces(_)) = answer.cut {
                 out.left = body.len() / 2;
             }
             out.body(body.as_bytes())?;
+            true
         }
         Body::Pieces(pieces) => {
             let most = if let Some(Cut::Pieces(most)) = answer.cut { most } else { usize::MAX };
-            for piece in pieces.iter().take(most) {
-                if out.left == 0 || !out.piece(piece)? || stop.wait(answer.pause) {
-                    return Ok(false);
-                }
-            }
-            if answer.cut.is_none() && out.is_chunked {
-                out.plain(b"0\r\n\r\n")?;
-            }
+            out.pieces(pieces.iter().take(most), answer.pause, stop)?
         }
-        Body::Endless(pieces, again) => {
-            for piece in pieces.iter().chain(std::iter::repeat(again)) {
-                if !out.piece(piece)? || stop.wait(answer.pause) {
-                    return Ok(false);
-                }
-            }
+        Body::Endless(first, again) => {
+            out.pieces(first.iter().chain(std::iter::repeat(again)), answer.pause, stop)?
         }
+    };
+    if !is_whole || answer.cut.is_some() {
+        return Ok(false);
     }
-    Ok(stays && answer.cut.is_none())
+    if out.is_chunked && !matches!(answer.body, Body::Whole(_)) {
+        out.plain(b"0\r\n\r\n")?;
+    }
+    Ok(stays)
 }
 
 struct Out<'a> {
@@ -127,6 +123,21 @@ impl Out<'_> {
         let len = bytes.len().min(self.left);
         self.left -= len;
         self.plain(bytes.get(..len).unwrap_or_default())
+    }
+
+    /// Sends one piece after the other; whether all were sent.
+    fn pieces<'b>(
+        &mut self,
+        pieces: impl Iterator<Item = &'b String>,
+        pause: Duration,
+        stop: &Stop,
+    ) -> io::Result<bool> {
+        for piece in pieces {
+            if !self.piece(piece)? || stop.wait(pause) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// As much of the piece as may be sent; whether that was all.

@@ -87,61 +87,76 @@ impl Case<'_> {
 
     /// The violation as the service would tell it.
     fn breach(&self, violation: &Violation) -> Option<Breach> {
+        let rule = Rule::Sequence(violation.rule);
+        if violation.rule == Law::ModelIsNotLast && !self.ends_in_space() {
+            let what = "This model does not support assistant message prefill. The conversation must end with a user message.";
+            return Some(Breach::new(rule, ApiError::invalid(what)));
+        }
         let place = Place::read(&violation.path);
-        let path = &*violation.path;
-        let block = self.block(place);
-        let call = block.and_then(ContentBlock::as_tool_use);
-        let result = block.and_then(ContentBlock::as_tool_result);
         let (path, what) = match violation.rule {
+            Law::CallsAreAnsweredNext | Law::CallIdsAreUnique | Law::ToolsAreNamed => {
+                self.about_call(violation, place)?
+            }
+            Law::ResultsNameCalls | Law::ResultsComeFirst | Law::OneResultPerCall | Law::ErrorsHaveWords => {
+                self.about_result(violation, place)?
+            }
             Law::ModelIsNotFirst if self.messages.is_empty() => {
                 ("messages".to_owned(), "at least one message is required".to_owned())
             }
             Law::ModelIsNotFirst => {
                 ("messages".to_owned(), "first message must use the \"user\" role".to_owned())
             }
-            Law::CallsAreAnsweredNext if self.role(place) != Some(Role::Assistant) => {
-                (path.to_owned(), "`tool_use` blocks can only be in `assistant` messages".to_owned())
-            }
-            Law::CallsAreAnsweredNext => self.unanswered(place.message),
-            Law::ResultsComeFirst => self.unanswered(place.message.checked_sub(1)?),
-            Law::ResultsNameCalls if self.role(place) != Some(Role::User) => {
-                (path.to_owned(), "`tool_result` blocks can only be in `user` messages".to_owned())
-            }
-            Law::ResultsNameCalls => (path.to_owned(), stray(result?.tool_use_id())),
-            Law::OneResultPerCall if self.is_answered_before(place) => {
-                (path.to_owned(), twice(result?.tool_use_id()))
-            }
-            // Of the results of one reply this one stands in a message of its own.
-            Law::OneResultPerCall => (path.to_owned(), stray(result?.tool_use_id())),
-            Law::CallIdsAreUnique if is_id(call?.id()) => {
-                (path.to_owned(), "`tool_use` ids must be unique".to_owned())
-            }
-            Law::CallIdsAreUnique => {
-                (format!("{path}.tool_use.id"), "String should match pattern '^[a-zA-Z0-9_-]+$'".to_owned())
-            }
-            Law::NothingIsBlank => self.blank(place),
-            Law::ModelIsNotLast if self.ends_in_space() => (
+            Law::ModelIsNotLast => (
                 "messages".to_owned(),
                 "final assistant content cannot end with trailing whitespace".to_owned(),
             ),
-            Law::ModelIsNotLast => {
-                let what = "This model does not support assistant message prefill. The conversation must end with a user \
-                            message.";
-                return Some(Breach::new(Rule::Sequence(violation.rule), ApiError::invalid(what)));
-            }
+            Law::NothingIsBlank => self.blank(place),
             Law::SystemFollowsUser => {
-                (path.to_owned(), format!("Unexpected role \"system\": {}", violation.detail))
+                (violation.path.clone(), format!("Unexpected role \"system\": {}", violation.detail))
+            }
+            Law::ThinkingIsWhole | Law::RolesAlternate => (violation.path.clone(), violation.detail.clone()),
+        };
+        Some(Breach::at(rule, path, what))
+    }
+
+    /// Where something is wrong with a call, and what.
+    fn about_call(&self, violation: &Violation, place: Place) -> Option<(String, String)> {
+        let path = &violation.path;
+        let call = self.block(place).and_then(ContentBlock::as_tool_use)?;
+        Some(match violation.rule {
+            Law::CallsAreAnsweredNext if self.role(place) == Some(Role::Assistant) => {
+                self.unanswered(place.message)
+            }
+            Law::CallsAreAnsweredNext => {
+                (path.clone(), "`tool_use` blocks can only be in `assistant` messages".to_owned())
             }
             Law::ToolsAreNamed => (
                 format!("{path}.tool_use.name"),
                 "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'".to_owned(),
             ),
+            _ if is_id(call.id()) => (path.clone(), "`tool_use` ids must be unique".to_owned()),
+            _ => (format!("{path}.tool_use.id"), "String should match pattern '^[a-zA-Z0-9_-]+$'".to_owned()),
+        })
+    }
+
+    /// Where something is wrong with a result, and what.
+    fn about_result(&self, violation: &Violation, place: Place) -> Option<(String, String)> {
+        let path = &violation.path;
+        let result = self.block(place).and_then(ContentBlock::as_tool_result)?;
+        Some(match violation.rule {
+            Law::ResultsComeFirst => self.unanswered(place.message.checked_sub(1)?),
             Law::ErrorsHaveWords => {
                 (format!("{path}.tool_result"), "content cannot be empty if `is_error` is true".to_owned())
             }
-            Law::ThinkingIsWhole | Law::RolesAlternate => (path.to_owned(), violation.detail.clone()),
-        };
-        Some(Breach::at(Rule::Sequence(violation.rule), path, what))
+            Law::ResultsNameCalls if self.role(place) != Some(Role::User) => {
+                (path.clone(), "`tool_result` blocks can only be in `user` messages".to_owned())
+            }
+            Law::OneResultPerCall if self.is_answered_before(place) => {
+                (path.clone(), twice(result.tool_use_id()))
+            }
+            // No call of the message before, or one of whose results the others stand elsewhere.
+            _ => (path.clone(), stray(result.tool_use_id())),
+        })
     }
 
     fn block(&self, place: Place) -> Option<&ContentBlock> {

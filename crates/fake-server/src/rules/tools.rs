@@ -39,7 +39,7 @@ pub(super) fn check(body: &Value) -> Result<(), Breach> {
     if !named.all(|name| names.insert(name)) {
         return Err(Breach::at(Rule::Sequence(sequence::Rule::ToolsAreNamed), "tools", DUPLICATE));
     }
-    choice(body, &names, tools.is_empty())
+    choice(body, tools, &names)
 }
 
 fn definition(tool: &Value, path: &str) -> Result<(), Breach> {
@@ -92,7 +92,7 @@ fn schema(tool: &Value, path: &str) -> Result<(), Breach> {
     Ok(())
 }
 
-fn choice(body: &Value, names: &BTreeSet<&str>, has_none: bool) -> Result<(), Breach> {
+fn choice(body: &Value, tools: &[Value], names: &BTreeSet<&str>) -> Result<(), Breach> {
     let Some(choice) = body.get("tool_choice").filter(|choice| !choice.is_null()) else { return Ok(()) };
     let fault = |path: &str, what: String| Err(Breach::at(Rule::ToolChoice, path, what));
     let kind = match choice.get("type") {
@@ -122,15 +122,17 @@ fn choice(body: &Value, names: &BTreeSet<&str>, has_none: bool) -> Result<(), Br
             );
         }
     }
-    if has_none && kind != "none" {
+    if tools.is_empty() && kind != "none" {
         return fault(&path, "tool_choice may only be specified while providing tools.".to_owned());
     }
     if kind != "tool" {
         return Ok(());
     }
+    // A set of the service's tools has no name, and the names of its members are not known here.
+    let has_set = tools.iter().any(|tool| tool.get("name").is_none());
     match choice.get("name").and_then(Value::as_str) {
         None => fault(&format!("{path}.name"), "Field required".to_owned()),
-        Some(name) if names.contains(name) => Ok(()),
+        Some(name) if names.contains(name) || has_set => Ok(()),
         Some(name) => {
             let what = format!("Tool '{name}' not found in provided tools");
             Err(Breach::new(Rule::ToolChoice, ApiError::invalid(what)))
