@@ -57,8 +57,14 @@ const HOUSE: [(&str, &[&str]); 8] = [
 ];
 
 /// Crates at the edge: they may depend on what they need. A new crate stands in one of the two lists.
-const EDGE: &[&str] =
-    &["sommelier-crash", "sommelier", "sommelier-store", "reservo-ledger", "sommelier-fake-server"];
+const EDGE: &[&str] = &[
+    "sommelier-crash",
+    "sommelier",
+    "sommelier-store",
+    "reservo-ledger",
+    "sommelier-providers",
+    "sommelier-fake-server",
+];
 
 /// Features are shared by the whole build, so one package's `preserve_order` would change all of them.
 const SERDE_JSON_FEATURES: &[&str] = &["raw_value"];

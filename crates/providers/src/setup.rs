@@ -1,0 +1,37 @@
+//! What is wrong with how a model was set up.
+
+/// What is wrong with how a model was set up: the caller's to mend, before anything is sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// There is no key.
+    #[error("no key for {provider}: set the environment variable {variable}")]
+    NoKey {
+        /// Whose key.
+        provider: &'static str,
+        /// The variable that would hold it.
+        variable: String,
+    },
+    /// The key cannot be sent. It is not shown.
+    #[error("the key in the environment variable {variable} {fault}")]
+    BadKey {
+        /// The variable that holds it.
+        variable: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// The address of the service is none.
+    #[error("{url:?} is no base URL: {fault}")]
+    BadUrl {
+        /// The address, without what may be secret in it.
+        url: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// Two settings that cannot stand beside each other.
+    #[error("{detail}")]
+    Contradiction {
+        /// Which, and what to do.
+        detail: &'static str,
+    },
+}
