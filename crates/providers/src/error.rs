@@ -276,13 +276,16 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
+/// What stands at the end of a text that was cut.
+pub(crate) const CUT: char = '…';
+
 /// The text's first 500 characters, in one line that a terminal does not obey.
 pub(crate) fn clip(text: &str) -> String {
     const MOST: usize = 500;
     let one_line = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut clipped: String = one_line.take(MOST).collect();
     if text.trim().chars().nth(MOST).is_some() {
-        clipped.push('…');
+        clipped.push(CUT);
     }
     clipped
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod double;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sommelier_protocol::ModelResponse;
