@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::nearest::nearest;
-use crate::{ask, ci, crash, example, help, lesson, soak, tidy};
+use crate::{ask, ci, crash, example, help, lesson, sdk_check, soak, tidy};
 
 /// A command of `cargo xtask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +16,23 @@ pub(crate) enum Command {
     Ci,
     Soak,
     Crash,
+    SdkCheck,
     Tidy,
     Help,
 }
 
 impl Command {
-    pub(crate) const ALL: [Self; 8] =
-        [Self::Lesson, Self::Example, Self::Ask, Self::Ci, Self::Soak, Self::Crash, Self::Tidy, Self::Help];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Lesson,
+        Self::Example,
+        Self::Ask,
+        Self::Ci,
+        Self::Soak,
+        Self::Crash,
+        Self::SdkCheck,
+        Self::Tidy,
+        Self::Help,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -32,6 +42,7 @@ impl Command {
             Self::Ci => "ci",
             Self::Soak => "soak",
             Self::Crash => "crash",
+            Self::SdkCheck => "sdk-check",
             Self::Tidy => "tidy",
             Self::Help => "help",
         }
@@ -61,6 +72,10 @@ impl Command {
                 "crash [KILLS] [SEED]",
                 "runs whose processes are killed at random moments, 2000 times unless you say how often; minutes",
             ),
+            Self::SdkCheck => (
+                "sdk-check",
+                "Anthropic's own Python SDK against our fake server, and its types against our requests; needs Python",
+            ),
             Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),
             Self::Help => ("help", "this list"),
         }
@@ -86,6 +101,7 @@ impl Command {
             Self::Ci => self.alone(&args).and_then(|()| ci::run()),
             Self::Soak => soak::run(args),
             Self::Crash => crash::run(args),
+            Self::SdkCheck => self.alone(&args).and_then(|()| sdk_check::run()),
             Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),
             Self::Help => help::run(),
         }

@@ -29,8 +29,18 @@ pub(crate) fn launch(package: &str, args: Vec<OsString>) -> Result<ExitCode, Fau
 
 /// Builds `package` and tells where its program is. Nothing of it reaches stdout.
 pub(crate) fn build(package: &str) -> Result<PathBuf, Fault> {
+    build_target(package, package, &[])
+}
+
+/// As [`build`], for an example of a package.
+pub(crate) fn build_example(package: &str, example: &str) -> Result<PathBuf, Fault> {
+    build_target(package, example, &["--example", example])
+}
+
+fn build_target(package: &str, target: &str, which: &[&str]) -> Result<PathBuf, Fault> {
     let mut child = cargo()
         .args(["build", "--quiet", "--package", package, "--message-format=json-render-diagnostics"])
+        .args(which)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -40,7 +50,7 @@ pub(crate) fn build(package: &str) -> Result<PathBuf, Fault> {
         BufReader::new(stdout)
             .lines()
             .map_while(Result::ok)
-            .filter_map(|line| executable(&line, package))
+            .filter_map(|line| executable(&line, target))
             .last()
     });
     let status = child.wait().map_err(Fault::system("wait for cargo"))?;
@@ -66,10 +76,11 @@ fn announce_if_slow(package: &str) -> mpsc::Sender<()> {
     built
 }
 
-/// The path of the program, if this line of cargo's report names `package`'s.
-fn executable(line: &str, package: &str) -> Option<PathBuf> {
+/// The path of the program, if this line of cargo's report names that of `target`.
+fn executable(line: &str, target: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
-    let ours = message["target"]["name"] == package && message["target"]["kind"][0] == "bin";
+    let kind = &message["target"]["kind"][0];
+    let ours = message["target"]["name"] == target && (kind == "bin" || kind == "example");
     message["executable"].as_str().filter(|_| ours).map(PathBuf::from)
 }
 

@@ -15,6 +15,7 @@ mod launch;
 mod lesson;
 mod nearest;
 mod root;
+mod sdk_check;
 mod soak;
 mod tidy;
 
