@@ -100,6 +100,19 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Whether no whole reply arrives: the model has not spoken, and whoever asks again gets what it says.
+    pub(crate) fn spoils(&self) -> bool {
+        !matches!(
+            self,
+            Self::SlowHeaders(_)
+                | Self::SlowEvents(_)
+                | Self::Refusal
+                | Self::MaxTokensInCall
+                | Self::DuplicateIds
+                | Self::OversizedBody(_)
+        )
+    }
+
     /// The fault's name in a plan and in the log.
     pub fn name(&self) -> &'static str {
         match self {

@@ -154,13 +154,14 @@ impl Reading {
         Self { used: vec![false; script.replies.len()], script }
     }
 
-    pub(crate) fn next(&mut self, request: &Legal) -> Next {
+    /// What is said next; it is not used up when it `is_lost` on its way.
+    pub(crate) fn next(&mut self, request: &Legal, is_lost: bool) -> Next {
         if self.script.replies.is_empty() {
             return Next::Improvise;
         }
         for (reply, used) in self.script.replies.iter().zip(&mut self.used) {
             if !*used && reply.when.holds(request) {
-                *used = !reply.repeat;
+                *used = !reply.repeat && !is_lost;
                 return Next::Say(Box::new(reply.clone()));
             }
         }

@@ -88,7 +88,7 @@ impl Service {
         entry.faults = faults.iter().map(Fault::name).collect();
         let mut answer = match faults.iter().find_map(|fault| status(fault, entry.number)) {
             Some(answer) => answer,
-            None => match self.reply(entry.number, request) {
+            None => match self.reply(entry.number, request, faults.iter().any(Fault::spoils)) {
                 Ok(reply) => self.said(reply, request, &faults, entry.number),
                 Err(error) => {
                     let mut answer = failed(&error, entry.number);
@@ -103,8 +103,8 @@ impl Service {
         answer
     }
 
-    fn reply(&self, number: u64, request: &Legal) -> Result<Reply, ApiError> {
-        match locked(&self.script).next(request) {
+    fn reply(&self, number: u64, request: &Legal, is_lost: bool) -> Result<Reply, ApiError> {
+        match locked(&self.script).next(request, is_lost) {
             Next::Say(scripted) => Ok(Reply::scripted(number, request, *scripted)),
             Next::Improvise => Ok(Reply::improvised(number, request)),
             Next::BeLost => {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use harness::{Told, bytes, connect, faulty, hello, post, server, streamed, tool, with};
 use serde_json::{Value, json};
-use sommelier_fake_server::{Faults, Settings};
+use sommelier_fake_server::{Faults, Script, Settings};
 
 /// What the first request gets, with these faults. The second gets what it would get without any.
 fn struck(fault: Value, request: &Value) -> Told {
@@ -194,4 +194,33 @@ fn no_fault_strikes_an_illegal_request() {
     let server = faulty(&[json!("overloaded")]);
     assert_eq!(post(&server, &json!({})).status, 400);
     assert!(server.log().faults.is_empty());
+}
+
+/// What was lost on its way is said again, and what arrived is not.
+#[test]
+fn a_reply_that_is_lost_is_not_used_up() {
+    let lost = [
+        json!({"rate_limited": {}}),
+        json!("api_error"),
+        json!("hang_up"),
+        json!({"cut_after_bytes": 10}),
+        json!({"cut_after_events": 3}),
+        json!({"error_after_events": 3}),
+        json!("malformed_json"),
+        json!("wrong_content_type"),
+    ];
+    let arrived = [json!({"slow_headers": 1}), json!("duplicate_ids"), json!({"oversized_body": 10})];
+    let cases =
+        lost.iter().map(|fault| (fault, "first")).chain(arrived.iter().map(|fault| (fault, "second")));
+    for (fault, next) in cases {
+        let script = json!({"replies": [{"text": "first"}, {"text": "second"}]});
+        let plan = json!({"faults": [{"at": 1, "fault": fault}]});
+        let server = server(Settings {
+            script: Script::read(&script.to_string()).unwrap(),
+            faults: Faults::read(&plan.to_string()).unwrap(),
+            ..Settings::default()
+        });
+        post(&server, &streamed(hello()));
+        assert_eq!(post(&server, &hello()).json()["content"][0]["text"], next, "{fault}");
+    }
 }
