@@ -50,3 +50,8 @@ pub use rule::Rule;
 pub use script::{Script, Scripted, ScriptedCall, When};
 pub use server::FakeServer;
 pub use settings::Settings;
+
+/// The page about the server, so that its code is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/live.md")]
+struct Live;

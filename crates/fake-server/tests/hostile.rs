@@ -3,13 +3,13 @@
 
 mod harness;
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use harness::{bytes, connect, hang_up, hello, post, read, server};
+use harness::{bytes, connect, hang_up, hello, post, read, send, server};
 use serde_json::json;
-use sommelier_fake_server::{FakeServer, Settings};
+use sommelier_fake_server::{FakeServer, Faults, Settings};
 
 fn impatient() -> FakeServer {
     server(Settings { patience: Duration::from_millis(300), ..Settings::default() })
@@ -210,4 +210,37 @@ fn a_head_has_no_body() {
     stream.read_to_string(&mut all).unwrap();
     assert!(all.starts_with("HTTP/1.1 405 Method Not Allowed\r\n") && all.ends_with("\r\n\r\n"), "{all}");
     assert!(all.contains("\r\nallow: POST\r\n"), "{all}");
+}
+
+/// A client that asks and does not read is let go when nothing more goes out for as long as the server is patient.
+#[test]
+fn a_client_that_does_not_read_is_let_go() {
+    let faults = Faults::read(r#"{"faults": [{"at": 1, "fault": "endless_stream"}]}"#).unwrap();
+    let patience = Duration::from_millis(200);
+    let server = server(Settings { faults, patience, ..Settings::default() });
+    let mut stream = connect(&server);
+    stream.write_all(&request()).unwrap();
+    std::thread::sleep(Duration::from_millis(1_500));
+    // What was on its way comes to an end.
+    let mut rest = Vec::new();
+    let ended = stream.read_to_end(&mut rest).map_err(|error| error.kind());
+    assert!(matches!(ended, Ok(_) | Err(ErrorKind::ConnectionReset)), "{ended:?}");
+    assert_alive(&server);
+}
+
+/// There is an end to how many may be connected at a time, and it is not for good.
+#[test]
+fn one_connection_too_many_is_closed_at_once() {
+    let server = server(Settings::default());
+    let silent: Vec<_> = (0..256).map(|_| connect(&server)).collect();
+    let started = Instant::now();
+    assert_eq!(read(&mut connect(&server)).status, 0);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    drop(silent);
+    let mut asked = 0;
+    while send(&server, &request()).status != 200 {
+        asked += 1;
+        assert!(asked < 100, "the places are free again");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }

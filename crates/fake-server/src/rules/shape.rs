@@ -206,8 +206,9 @@ fn texts(blocks: &[Value], path: &str) -> Checked {
 }
 
 fn breakpoints(body: &Map<String, Value>) -> Checked {
-    let found =
-        body.values().map(breaks_in).sum::<usize>() + usize::from(present(body, "cache_control").is_some());
+    let lists = body.values().filter_map(Value::as_array);
+    let found = usize::from(present(body, "cache_control").is_some())
+        + lists.map(|list| breaks_in(list)).sum::<usize>();
     if found <= MOST_BREAKPOINTS {
         return Ok(());
     }
@@ -217,13 +218,9 @@ fn breakpoints(body: &Map<String, Value>) -> Checked {
 }
 
 /// Breakpoints in a list of blocks, messages or tools. What stands in the input of a call is data.
-fn breaks_in(value: &Value) -> usize {
-    let Value::Array(items) = value else { return 0 };
-    let one = |item: &Value| {
-        let own = usize::from(item.get("cache_control").is_some_and(|mark| !mark.is_null()));
-        own + breaks_in(&Value::Array(list(item, "content").to_vec()))
-    };
-    items.iter().map(one).sum()
+fn breaks_in(items: &[Value]) -> usize {
+    let is_break = |item: &Value| item.get("cache_control").is_some_and(|mark| !mark.is_null());
+    items.iter().map(|item| usize::from(is_break(item)) + breaks_in(list(item, "content"))).sum()
 }
 
 fn fault(path: &str, what: impl AsRef<str>) -> Breach {
