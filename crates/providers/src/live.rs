@@ -88,7 +88,9 @@ impl Live {
             let Some(pause) = self.pause(&error, attempt).filter(|pause| *pause < time_left) else {
                 return Err(error);
             };
-            tracing::warn!(attempt, %error, ?pause, "a model call failed and is made again");
+            // What the service said may quote the conversation, and is not for a log.
+            let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+            tracing::warn!(attempt, fault = %error.blame(), pause_ms, "a model call failed and is made again");
             if has_told {
                 self.observe(request, Heard::Again);
             }

@@ -116,15 +116,12 @@ fn a_breakpoint_stands_at_the_end_of_a_list() {
         rest: vec![("metadata".into(), RawJson::of("new").unwrap())],
         ..Settings::default()
     };
-    let system = json!([
-        {"type": "text", "text": "One."},
-        {"type": "text", "text": "Two.", "new": 1, "cache_control": {"type": "ephemeral"}},
-    ]);
-    assert_eq!(
-        sent(&request, &settings),
-        json!({"model": "m", "max_tokens": 1, "system": system, "metadata": "new",
-               "messages": [{"role": "user", "content": "Quote Focus"}]})
+    let body = concat!(
+        r#"{"model":"m","max_tokens":1,"system":[{"type":"text","text":"One."},"#,
+        r#"{"type":"text","text":"Two.","new":1,"cache_control":{"type":"ephemeral"}}],"#,
+        r#""messages":[{"role":"user","content":"Quote Focus"}],"metadata":"new"}"#,
     );
+    assert_eq!(String::from_utf8_lossy(&encode(&request, &settings, false).unwrap()), body);
 }
 
 /// C46. A forced call is asked for once; with its result there, the model may answer.

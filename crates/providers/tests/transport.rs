@@ -16,6 +16,7 @@ use sommelier_providers::{
 use sommelier_runtime::{Model, ModelError};
 use support::double::{Answer, Asked, Double};
 use support::{blocks, events, reply, wire};
+use tracing_subscriber::layer::SubscriberExt;
 
 /// A variable that cargo sets for every test, in the place of one that holds a key. This is what it holds.
 const KEY_VARIABLE: &str = "CARGO_PKG_NAME";
@@ -42,6 +43,20 @@ impl Clock for Pauses {
 impl Pauses {
     fn millis(&self) -> Vec<u128> {
         self.0.lock().unwrap().iter().map(Duration::as_millis).collect()
+    }
+}
+
+/// Who notes each event of a trace, whatever its level and its target.
+#[derive(Clone, Default)]
+struct Traced(Arc<Mutex<Vec<String>>>);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Traced {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        let mut line = String::new();
+        event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
+            line.push_str(&format!("{field}={value:?} "));
+        });
+        self.0.lock().unwrap().push(line);
     }
 }
 
@@ -208,6 +223,22 @@ fn a_key_is_nowhere_to_be_seen() {
         assert!(!format!("{error} {error:?}").contains("somm"), "{error}");
     }
     assert_eq!(double.asked().len(), count);
+}
+
+/// An attempt that failed is told to a trace, without the key and without what the service said of the conversation.
+#[test]
+fn a_trace_tells_of_attempts_and_nothing_else() {
+    let said =
+        json!({"error": {"type": "overloaded_error", "message": format!("{KEY} wanted to Quote Focus")}});
+    let double = Double::answering([Answer::json(529, said), Answer::json(200, good())]);
+    let builder =
+        Live::anthropic(anthropic::Settings::default()).base_url(&double.url).key_variable(KEY_VARIABLE);
+    let traced = Traced::default();
+    let subscriber = tracing_subscriber::registry().with(traced.clone());
+    tracing::subscriber::with_default(subscriber, || asking(builder.clock(Pauses::default()))).unwrap();
+    let line = "message=a model call failed and is made again attempt=0 fault=service pause_ms=500 ";
+    assert_eq!(*traced.0.lock().unwrap(), [line]);
+    assert_eq!(double.asked().len(), 2);
 }
 
 /// What may help is asked again, with the same bytes, after the pause that the service asks for or one that doubles.

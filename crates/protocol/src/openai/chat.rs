@@ -260,6 +260,20 @@ wire_object! {
     }
 }
 
+impl ChatChoice {
+    /// The answer `message`, and why the model stopped.
+    ///
+    /// ```
+    /// use sommelier_protocol::openai::{ChatChoice, answer, reply_from_chat};
+    ///
+    /// let reply = reply_from_chat(&ChatChoice::new(answer("Hi."), Some("length".into())), None);
+    /// assert_eq!(reply.stop_reason.unwrap().as_str(), "max_tokens");
+    /// ```
+    pub fn new(message: ChatMessage, finish_reason: Option<Box<str>>) -> Self {
+        Self { message, finish_reason, layout: Layout::default() }
+    }
+}
+
 wire_object! {
     /// Tokens that one model call used, as a chat server counts them.
     pub struct ChatUsage {

@@ -102,13 +102,9 @@ impl Stream {
     }
 
     fn take(&mut self, event: &Event, tell: Tell<'_>) -> Result<(), ProviderError> {
-        let kind = match serde_json::from_str::<Tag>(&event.data) {
-            Ok(Tag { r#type: Some(kind) }) => kind,
-            Ok(Tag { r#type: None }) => event.name.as_str().into(),
-            // An event that is not known may hold anything.
-            Err(_) if !KNOWN.contains(&event.name.as_str()) => return Ok(()),
-            Err(_) => event.name.as_str().into(),
-        };
+        // An event that is not known may hold anything; then its name says that it is not known.
+        let tag = serde_json::from_str::<Tag>(&event.data).ok();
+        let kind = tag.and_then(|tag| tag.r#type).unwrap_or_else(|| event.name.as_str().into());
         match &*kind {
             "message_start" => self.start(read(event)?),
             "content_block_start" => self.start_block(read(event)?),
@@ -229,16 +225,6 @@ impl Stream {
         decode(&serde_json::to_vec(&message).map_err(unfit)?)
     }
 }
-
-const KNOWN: [&str; 7] = [
-    "message_start",
-    "content_block_start",
-    "content_block_delta",
-    "content_block_stop",
-    "message_delta",
-    "message_stop",
-    "error",
-];
 
 fn read<T: for<'a> Deserialize<'a>>(event: &Event) -> Result<T, ProviderError> {
     serde_json::from_str(&event.data).map_err(|error| malformed("an event", &error))

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 use sommelier_protocol::openai::{
-    Arguments, ChatChoice, ChatContent, ChatMessage, ChatToolCall, ChatUsage, answer, call, reply_from_chat,
+    Arguments, ChatChoice, ChatContent, ChatToolCall, ChatUsage, answer, call, reply_from_chat,
 };
 use sommelier_protocol::{ModelResponse, RawJson, StopReason};
 
@@ -161,7 +161,7 @@ impl Answer {
         let calls: Vec<ChatToolCall> = self.calls.into_iter().map(Call::into_chat).collect();
         let mut message = answer(self.words);
         message.tool_calls = (!calls.is_empty()).then_some(calls);
-        let mut reply = reply_from_chat(&choice(message, self.finish_reason), self.usage.as_ref());
+        let mut reply = reply_from_chat(&ChatChoice::new(message, self.finish_reason), self.usage.as_ref());
         reply.id = self.id;
         reply.model = self.model;
         if self.has_refused {
@@ -172,15 +172,6 @@ impl Answer {
             None => reply,
         }
     }
-}
-
-/// A choice has no constructor of its own: it is what a server writes.
-fn choice(message: ChatMessage, finish_reason: Option<Box<str>>) -> ChatChoice {
-    let (mut choice, _) =
-        sommelier_protocol::openai::reply_to_chat(&ModelResponse::new("", vec![], StopReason::EndTurn));
-    choice.message = message;
-    choice.finish_reason = finish_reason;
-    choice
 }
 
 /// The error that a body and its head tell of. Whatever the body is, the status alone says whose fault it is.
