@@ -11,6 +11,7 @@ use sommelier_handoff::Answer as Said;
 use sommelier_store::Token;
 
 use crate::fault::Fault;
+use crate::words::is_seen;
 
 /// Conversations with the house Reservo that survive a crash.
 #[derive(Debug, Parser)]
@@ -34,7 +35,7 @@ pub(crate) struct Arguments {
 
 /// An argument in which there is something: none of them makes sense without.
 fn filled(given: &str) -> Result<String, &'static str> {
-    if given.trim().is_empty() { Err("there is nothing in it") } else { Ok(given.to_owned()) }
+    if given.chars().any(is_seen) { Ok(given.to_owned()) } else { Err("there is nothing in it") }
 }
 
 /// For the commands that ask a model.

@@ -9,6 +9,7 @@ use crate::desk::Desk;
 use crate::file::quoted;
 use crate::rows::HopRow;
 use crate::time::shown;
+use crate::words::named;
 
 /// A question that is open.
 #[derive(Clone, Debug, Serialize)]
@@ -149,7 +150,8 @@ pub(crate) fn one(question: &QuestionRow) -> String {
         "repeat" => "may repeat",
         other => other,
     };
-    let tool = question.tool.as_deref().map(|tool| format!("{tool} ")).unwrap_or_default();
+    let tool = question.tool.as_deref().map(|tool| format!("{} ", named(tool))).unwrap_or_default();
+    let (id, agent, path) = (named(id), named(agent), named(path));
     let mut text = format!(
         "{id}\n  asked by   {agent}, in {path}\n  since      {}\n  {what:<10} {tool}{input}",
         shown(*since)

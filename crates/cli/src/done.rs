@@ -9,6 +9,7 @@ use sommelier_runner::journal::Record;
 use sommelier_runtime::tool::Effect as Class;
 
 use crate::asked::QuestionRow;
+use crate::words::named;
 
 /// What the records of a conversation say of the turn in which they end.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +111,7 @@ impl DoneRow {
 
     /// The tool and what it gave: for the tools of the house as people say it.
     pub(crate) fn what(&self) -> String {
-        let Some(result) = &self.result else { return self.tool.clone() };
+        let Some(result) = &self.result else { return named(&self.tool) };
         let booked = || match &*self.tool {
             "book" => {
                 let receipt: BookingReceipt = result.read().ok()?;
@@ -125,6 +126,6 @@ impl DoneRow {
             }
             _ => None,
         };
-        format!("{} {}", self.tool, booked().unwrap_or_else(|| result.get().to_owned()))
+        format!("{} {}", named(&self.tool), booked().unwrap_or_else(|| result.get().to_owned()))
     }
 }

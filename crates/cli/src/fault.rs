@@ -14,7 +14,8 @@ use sommelier_runner::journal::JournalError;
 use sommelier_runner::{DurableError, RunError};
 use sommelier_store::{CheckError, IssueError, OpenError, TokenRefused};
 
-use crate::file::no_journal_yet;
+use crate::file::{no_journal_yet, quoted};
+use crate::words::{in_line, named};
 
 /// Why a command did not do what it was called for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,8 +51,14 @@ impl Fault {
         Self::new(code, Whose::Caller, message)
     }
 
-    pub(crate) fn message(&self) -> &str {
-        &self.message
+    /// What went wrong, in one line: what names there are in it come from outside.
+    pub(crate) fn line(&self) -> String {
+        in_line(&self.message)
+    }
+
+    /// What went wrong, in a line; of arguments that cannot be read in several, which tell what would be right.
+    pub(crate) fn text(&self) -> String {
+        if self.code == "usage" { self.message.clone() } else { self.line() }
     }
 
     /// The fault in a word, for a list in which it stands beside others.
@@ -278,7 +285,7 @@ impl From<Rejected> for Fault {
 
 /// That a question has its answer.
 pub(crate) fn decided(id: &str, answer: &Answer) -> String {
-    format!("{id} has been answered before, with {}", typed(answer.as_str()))
+    format!("{} has been answered before, with {}", named(id), typed(answer.as_str()))
 }
 
 /// The word of an answer as people type it.

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::fault::{Fault, Whose};
+use crate::words::is_seen;
 
 /// The journal's file.
 #[derive(Clone, Debug)]
@@ -127,11 +128,19 @@ fn data_directory() -> Option<PathBuf> {
     set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local").join("share")))
 }
 
-/// A word as a shell of Unix reads it.
+/// A word as a shell of Unix reads it, in one line in which all can be seen. What cannot be is written by its bytes, which
+/// loses line ends at the end of a word.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    if word.chars().all(|c| c == ' ' || is_seen(c)) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    let written = |c: char| match c {
+        c if (c == ' ' || is_seen(c)) && !matches!(c, '\'' | '\\') => c.to_string(),
+        c => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\0{byte:03o}")).collect(),
+    };
+    format!("\"$(printf %b '{}')\"", word.chars().map(written).collect::<String>())
 }

@@ -7,6 +7,7 @@ use sommelier_handoff::Millis;
 use sommelier_store::{Invitation, RefusedTokens};
 
 use crate::time::shown;
+use crate::words::named;
 
 /// An invitation to answer a question.
 #[derive(Clone, Debug, Serialize)]
@@ -51,8 +52,8 @@ impl InvitationRow {
 
     /// The invitation in a line, beneath its question.
     pub(crate) fn line(&self) -> String {
-        let to = self.to.as_deref().map(|to| format!("{to}, ")).unwrap_or_default();
-        format!("  invited    {to}by invitation {}, until {}", self.id, shown(self.until))
+        let to = self.to.as_deref().map(|to| format!("{}, ", named(to))).unwrap_or_default();
+        format!("  invited    {to}by invitation {}, until {}", named(&self.id), shown(self.until))
     }
 }
 
@@ -66,7 +67,7 @@ impl RefusedRow {
     pub(crate) fn line(&self) -> Option<String> {
         let last = self.last?;
         let reasons: Vec<String> =
-            self.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+            self.reasons.iter().map(|(reason, count)| format!("{count} {}", named(reason))).collect();
         Some(format!("Tokens refused: {}, the last at {}: {}.", self.total, shown(last), reasons.join(", ")))
     }
 }

@@ -9,6 +9,7 @@ use crate::bookings::is_of;
 use crate::desk::Desk;
 use crate::fault::{Fault, decided};
 use crate::file::quoted;
+use crate::words::named;
 
 /// A question that is open.
 pub(crate) struct OpenQuestion {
@@ -42,7 +43,7 @@ impl OpenQuestion {
         }
         // Names may be such that an id is one of two runs. Which of them is meant only the person knows.
         if open.len() > 1 {
-            let runs: Vec<&str> = open.iter().map(|question| question.run.as_str()).collect();
+            let runs: Vec<String> = open.iter().map(|question| named(&question.run)).collect();
             let why = format!(
                 "{id:?} is a question of each of these runs, and cannot be answered here: {}",
                 runs.join(", ")

@@ -10,6 +10,7 @@ use crate::asked::QuestionRow;
 use crate::desk::Desk;
 use crate::done::{Account, DoneRow};
 use crate::fault::Fault;
+use crate::words::{in_line, named};
 
 /// What a run has come to.
 #[derive(Clone, Debug, Serialize)]
@@ -109,10 +110,11 @@ impl HopRow {
 
     /// The handoff in a line.
     pub(crate) fn line(&self) -> String {
-        let Self { from, to, package_bytes, history_bytes, .. } = self;
+        let Self { package_bytes, history_bytes, .. } = self;
+        let (from, to) = (named(&self.from), named(&self.to));
         match &self.refusal {
             None => format!("{from} → {to} with {package_bytes} bytes, {history_bytes} stay behind"),
-            Some(refusal) => format!("{from} → {to} refused: {}", refusal.detail),
+            Some(refusal) => format!("{from} → {to} refused: {}", in_line(&refusal.detail)),
         }
     }
 }
@@ -182,7 +184,7 @@ impl SettledRow {
             if let Some(kept) = self.kept_words() {
                 text.push_str(&format!("\n\n{kept}"));
             }
-            text.push_str(&format!("\n\nrun {}", self.run));
+            text.push_str(&format!("\n\nrun {}", named(&self.run)));
             return text;
         }
         let mut text = match (&*self.answer, &*self.end) {
@@ -193,11 +195,11 @@ impl SettledRow {
         };
         self.tell_done(&mut text);
         let had = if self.end == "answered" { "answered" } else { "had the turn" };
-        text.push_str(&format!("\n\n{} {had}, decisions by {}", self.last_agent, self.model));
+        text.push_str(&format!("\n\n{} {had}, decisions by {}", named(&self.last_agent), self.model));
         for hop in self.hops.iter().chain(&self.refusals) {
             text.push_str(&format!("\n{}", hop.line()));
         }
-        text.push_str(&format!("\nrun {}", self.run));
+        text.push_str(&format!("\nrun {}", named(&self.run)));
         text
     }
 
@@ -219,7 +221,7 @@ impl SettledRow {
 
     /// That a question which was shown before is still open, and how it is answered.
     pub(crate) fn still_waits(&self) -> String {
-        let ids: Vec<&str> = self.waiting.iter().map(|question| &*question.id).collect();
+        let ids: Vec<String> = self.waiting.iter().map(|question| named(&question.id)).collect();
         let mut text = format!("It still waits for an answer to {}.", ids.join(", "));
         text.extend(self.kept_words().map(|kept| format!(" {kept}")));
         let commands = self.waiting.iter().flat_map(|question| &question.commands);

@@ -8,7 +8,7 @@ use sommelier_store::{Journal, JournalError};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::time::shown;
-use crate::words::counted;
+use crate::words::{counted, named};
 
 /// The status of a run that a process drives, or did and has died.
 pub(crate) const RUNNING: &str = "running";
@@ -100,9 +100,9 @@ impl Summary {
     /// The run in a line.
     pub(crate) fn line(&self) -> String {
         let Self { id, status, turns, hops, questions, records, .. } = self;
-        let mut line = format!("{id}  {status}");
+        let mut line = format!("{}  {status}", named(id));
         if let Some(agent) = &self.agent {
-            line.push_str(&format!(" at {agent}"));
+            line.push_str(&format!(" at {}", named(agent)));
         }
         let counts = [
             counted(turns, "turn", "turns"),

@@ -7,6 +7,7 @@ use sommelier_protocol::sight::{lines_in_sight, printable};
 
 use crate::Io;
 use crate::fault::{Fault, unprinted};
+use crate::words::in_line;
 
 /// Where a command says things. A reader that has gone away wants no more of it, and that is no fault.
 pub(crate) struct Teller<'a> {
@@ -80,10 +81,15 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Says something beside what was asked for.
+    /// Says something in a line beside what was asked for.
     pub(crate) fn note(&mut self, text: &str) {
         // Whoever watches may be gone.
-        let _ = writeln!(self.err, "sommelier: {}", printable(text));
+        let _ = writeln!(self.err, "sommelier: {}", in_line(text));
+    }
+
+    /// Says what went wrong, as a person reads it.
+    fn tell_fault(&mut self, fault: &Fault) {
+        let _ = writeln!(self.err, "sommelier: {}", printable(&fault.text()));
     }
 
     /// The exit code. What went wrong is said: in a document where one was asked for, since a program reads one stream.
@@ -94,10 +100,10 @@ impl<'a> Teller<'a> {
         };
         if self.json {
             if self.document(&Failed { error: &fault }).is_err() {
-                self.note(fault.message());
+                self.tell_fault(&fault);
             }
         } else {
-            self.note(fault.message());
+            self.tell_fault(&fault);
         }
         fault.exit_code()
     }

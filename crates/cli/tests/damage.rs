@@ -374,12 +374,15 @@ fn invitations_that_cannot_be_read_hide_no_question() {
     )
     .unwrap();
     let inbox = place.then(&["inbox"]);
-    assert_eq!((inbox.code, inbox.out.contains("may run    book")), (0, true), "{inbox:?}");
-    assert!(
-        inbox.err.contains("the invitations are left out: damaged: conversation \"#invitations\", record 1"),
-        "{inbox:?}"
-    );
-    assert!(inbox.err.contains("the counts of refused tokens are left out"), "{inbox:?}");
+    assert_eq!((inbox.code, inbox.out.contains("may run    book")), (1, true), "{inbox:?}");
+    let told = "\n\n#invitations is left out: damaged: conversation \"#invitations\", record 1";
+    assert!(inbox.out.contains(told), "{inbox:?}");
+    let inbox = place.then(&["--json", "inbox"]);
+    let document = inbox.json();
+    let left_out = document["left_out"].as_array().unwrap();
+    let runs: Vec<&Value> = left_out.iter().map(|left| &left["run"]).collect();
+    assert_eq!((inbox.code, json!(runs)), (1, json!(["#invitations", "#refused_tokens"])), "{document}");
+    assert_eq!(document["questions"].as_array().map(Vec::len), Some(1));
     assert_eq!(place.then(&["verify"]).code, 1);
 }
 
@@ -404,4 +407,23 @@ fn a_run_that_does_not_follow_is_the_journals_fault_and_a_sweep_tells_of_it() {
     );
     let Said { out, code, .. } = place.then(&["sweep"]);
     assert!(code == 1 && out.starts_with("c cannot be read\nrecord 1 of "), "{out}");
+}
+
+/// A run that cannot be read may have a question: an inbox without it is no answer.
+#[test]
+fn an_inbox_says_of_what_it_leaves_out_that_it_does() {
+    let place = Place::new();
+    assert_eq!(place.then(&["ask", "--conversation", "b", BOOKING]).code, 3);
+    edit(&place, "UPDATE events SET body = replace(body, 'Ada', 'Eve') WHERE kind = 'turn_received'");
+    let said = place.then(&["--json", "inbox"]);
+    let (code, document) = (said.code, said.json());
+    assert_eq!((code, &document["questions"], &*said.err), (1, &json!([]), ""));
+    let left_out = &document["left_out"][0];
+    assert_eq!(
+        json!([left_out["run"], left_out["fault"]["code"], left_out["fault"]["whose"]]),
+        json!(["b", "damaged", "journal"])
+    );
+    let said = place.then(&["inbox"]);
+    let told = "Nothing that can be read waits for a person.\n\nb is left out: damaged: conversation \"b\", record 3: ";
+    assert!(said.code == 1 && said.out.starts_with(told), "{said:?}");
 }

@@ -8,6 +8,7 @@ use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::invited::{InvitationRow, RefusedRow};
 use crate::teller::Teller;
+use crate::words::named;
 
 #[derive(Serialize)]
 struct Inbox {
@@ -15,20 +16,36 @@ struct Inbox {
     /// The invitations whose tokens are good.
     invitations: Vec<InvitationRow>,
     refused_tokens: RefusedRow,
+    /// What could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
+}
+
+/// The places beside the conversations, by the names that `verify` has for them.
+const INVITATIONS: &str = "#invitations";
+const REFUSED_TOKENS: &str = "#refused_tokens";
+
+/// Something that cannot be read, and may have had a question.
+#[derive(Serialize)]
+struct LeftOut {
+    /// The run, or `#invitations` or `#refused_tokens`, which are of no run.
+    run: String,
+    fault: Fault,
 }
 
 pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>) -> Result<u8, Fault> {
-    let questions = open(desk, teller, |_| true)?;
+    let mut left_out = Vec::new();
+    let questions = open(desk, &mut left_out)?;
     let now = desk.now();
-    let invitations = or_none(teller, "the invitations", desk.store.invitations().all())?;
+    let invitations = or_none(INVITATIONS, desk.store.invitations().all(), &mut left_out)?;
     let is_good = |row: &InvitationRow| questions.iter().any(|question| is_to(row, question));
     let invitations = invitations.iter().filter(|invitation| invitation.is_open(now)).map(InvitationRow::of);
     let invitations = invitations.filter(is_good).collect();
-    let refused_tokens = or_none(teller, "the counts of refused tokens", desk.store.invitations().refused())?;
+    let refused_tokens = or_none(REFUSED_TOKENS, desk.store.invitations().refused(), &mut left_out)?;
     let refused_tokens = RefusedRow::of(refused_tokens);
-    let inbox = Inbox { questions, invitations, refused_tokens };
+    let inbox = Inbox { questions, invitations, refused_tokens, left_out };
     teller.tell(|| inbox.text(), &inbox)?;
-    Ok(0)
+    Ok(u8::from(!inbox.left_out.is_empty()))
 }
 
 impl Inbox {
@@ -36,9 +53,13 @@ impl Inbox {
         let mut parts: Vec<String> =
             self.questions.iter().map(|question| self.with_invited(question)).collect();
         if parts.is_empty() {
-            parts.push("Nothing waits for a person.".to_owned());
+            let that_can_be_read = if self.left_out.is_empty() { "" } else { " that can be read" };
+            parts.push(format!("Nothing{that_can_be_read} waits for a person."));
         }
         parts.extend(self.refused_tokens.line());
+        let left_out =
+            |LeftOut { run, fault }: &LeftOut| format!("{} is left out: {}", named(run), fault.line());
+        parts.extend(self.left_out.iter().map(left_out));
         parts.join("\n\n")
     }
 
@@ -55,33 +76,28 @@ fn is_to(invitation: &InvitationRow, question: &QuestionRow) -> bool {
 
 /// What was read. Where it is damaged that is told, and hides no question.
 fn or_none<T: Default>(
-    teller: &mut Teller<'_>,
     what: &str,
     read: Result<T, JournalError>,
+    left_out: &mut Vec<LeftOut>,
 ) -> Result<T, Fault> {
     match read {
         Err(error @ JournalError::Damaged(_)) => {
-            teller.note(&format!("{what} are left out: {}", Fault::from(error).message()));
+            left_out.push(LeftOut { run: what.to_owned(), fault: error.into() });
             Ok(T::default())
         }
         read => Ok(read?),
     }
 }
 
-/// The questions that are open in the runs that `wanted` picks, those that are open longest first. A run that cannot be
-/// read is told, and hides no other.
-pub(super) fn open(
-    desk: &Desk,
-    teller: &mut Teller<'_>,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<QuestionRow>, Fault> {
+/// The questions that are open, those that are open longest first. A run that cannot be read is told, and hides no other.
+fn open(desk: &Desk, left_out: &mut Vec<LeftOut>) -> Result<Vec<QuestionRow>, Fault> {
     let mut questions = Vec::new();
-    for run in desk.store.conversations()?.into_iter().filter(|run| wanted(run)) {
+    for run in desk.store.conversations()? {
         let read = desk.records(&run).and_then(|records| desk.replay(&run, &records));
         match read {
             Ok(replay) => questions
                 .extend(replay.step().map(|step| QuestionRow::all(desk, &run, step)).unwrap_or_default()),
-            Err(fault) => teller.note(&format!("{run:?} is left out: {}", fault.message())),
+            Err(fault) => left_out.push(LeftOut { run, fault }),
         }
     }
     questions.sort_by(|one: &QuestionRow, other| (one.since, &one.id).cmp(&(other.since, &other.id)));

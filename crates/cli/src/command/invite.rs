@@ -11,6 +11,7 @@ use crate::invited::InvitationRow;
 use crate::open::OpenQuestion;
 use crate::teller::Teller;
 use crate::time::shown;
+use crate::words::named;
 
 #[derive(Serialize)]
 struct Invited {
@@ -45,9 +46,10 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, given: &Invite) -> Resul
 impl Invited {
     fn text(&self) -> String {
         let InvitationRow { id, question, digest, until, .. } = &self.invitation;
-        let to = self.invitation.to.as_deref().map(|to| format!(" of {to}")).unwrap_or_default();
+        let to = self.invitation.to.as_deref().map(|to| format!(" of {}", named(to))).unwrap_or_default();
         let mut text = format!(
-            "Invitation {id}{to} to answer {question}\n  digest     {digest}\n  until      {}\n  token      {}",
+            "Invitation {id}{to} to answer {}\n  digest     {digest}\n  until      {}\n  token      {}",
+            named(question),
             shown(*until),
             self.token
         );

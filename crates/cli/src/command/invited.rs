@@ -15,6 +15,7 @@ use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::open::{OnRecord, OpenQuestion};
 use crate::teller::{Input, Teller};
+use crate::words::named;
 
 /// More than a token has.
 const LONGEST_LINE: u64 = 4096;
@@ -64,12 +65,12 @@ pub(super) fn run(
         Now::Taken => match drove {
             // Somebody was faster, with the same answer by the same token.
             Ok(_) | Err(DurableError::Rejected(_)) => {}
-            Err(why) => teller.note(&format!("the answer is on record; {}", Fault::from(why).message())),
+            Err(why) => teller.note(&format!("the answer is on record; {}", Fault::from(why).line())),
         },
     }
     invitations.spend(&invitation, desk.now())?;
     let taken = Taken { question: id, answer: said.as_str(), invitation: &invitation.id };
-    teller.tell(|| format!("The answer to {id} is on record: {}.", said.as_str()), &taken)?;
+    teller.tell(|| format!("The answer to {} is on record: {}.", named(id), said.as_str()), &taken)?;
     Ok(0)
 }
 

@@ -14,6 +14,7 @@ use crate::fault::{Fault, Whose};
 use crate::house::{Unhurried, mock_house, relay};
 use crate::rows::SettledRow;
 use crate::teller::Teller;
+use crate::words::named;
 
 /// Why a tool did not run, as the agent is told.
 const DENIED: &str = "this is a replay, in which nothing has an effect";
@@ -84,8 +85,12 @@ fn text(replayed: &Replayed) -> String {
         answer => answer.to_owned(),
     };
     text.push_str(&format!(
-        "\n\n{} answered, decisions by {}\n{hop}: {from} → {receiver} with {package_bytes} bytes, in a replay: nothing is on record",
-        outcome.last_agent, outcome.model
+        "\n\n{} answered, decisions by {}\n{}: {} → {} with {package_bytes} bytes, in a replay: nothing is on record",
+        named(&outcome.last_agent),
+        outcome.model,
+        named(hop),
+        named(from),
+        named(receiver)
     ));
     // What came before is as it was.
     let since = outcome.hops.iter().skip_while(|taken| taken.id != *hop).skip(1);

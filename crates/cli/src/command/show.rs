@@ -15,6 +15,7 @@ use crate::rows::HopRow;
 use crate::stand::{Stand, Summary};
 use crate::teller::Teller;
 use crate::time::{of_day, shown};
+use crate::words::{in_line, named};
 
 #[derive(Serialize)]
 struct Shown {
@@ -98,15 +99,15 @@ fn text(shown_run: &Shown, records: &[&Record]) -> String {
     let mut text = shown_run.run.line();
     text.push_str(&format!("\nbegan {}", shown(shown_run.run.began)));
     if let Some(fault) = &shown_run.run.fault {
-        text.push_str(&format!("\n{}", fault.message()));
+        text.push_str(&format!("\n{}", fault.line()));
     }
     text.push_str("\n\n  seq  epoch  time          what");
     for record in records {
         let (seq, epoch, event) = (record.seq, record.epoch, &record.event);
         // A branch says which one it is.
-        let place = path(event).filter(|path| *path != record.conversation).map(|path| format!("[{path}] "));
-        let place = place.unwrap_or_default();
-        let (at, kind, line) = (of_day(event.at()), event.kind(), line(event));
+        let place = path(event).filter(|path| *path != record.conversation);
+        let place = place.map(|path| format!("[{}] ", named(&path))).unwrap_or_default();
+        let (at, kind, line) = (of_day(event.at()), named(event.kind()), in_line(&line(event)));
         let line = format!("{seq:>5}  {epoch:>5}  {at}  {kind:<19} {place}{line}");
         text.push_str(&format!("\n{}", line.trim_end()));
     }
@@ -116,9 +117,9 @@ fn text(shown_run: &Shown, records: &[&Record]) -> String {
     for hop in &shown_run.hops {
         let number = hop.number.map_or_else(|| "-".to_owned(), |number| number.to_string());
         let end = hop.end.map(|end| format!("; {end}")).unwrap_or_default();
-        text.push_str(&format!("\n{number:>5}  {}  {}{end}", hop.id, hop.line()));
+        text.push_str(&format!("\n{number:>5}  {}  {}{end}", named(&hop.id), hop.line()));
         for item in &hop.open_items {
-            text.push_str(&format!("\n       open: {item}"));
+            text.push_str(&format!("\n       open: {}", in_line(item)));
         }
     }
     for question in &shown_run.waiting {
@@ -128,7 +129,7 @@ fn text(shown_run: &Shown, records: &[&Record]) -> String {
         text.push_str(&format!(
             "\n\ntoo late, in epoch {}: {} {}",
             late.epoch,
-            late.kind,
+            named(&late.kind),
             late.body.as_ref().map(RawJson::get).unwrap_or_default()
         ));
     }

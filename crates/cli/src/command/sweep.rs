@@ -13,7 +13,7 @@ use crate::rows::SettledRow;
 use crate::stand::{RUNNING, Stand};
 use crate::teller::Teller;
 use crate::time::shown;
-use crate::words::counted;
+use crate::words::{counted, named};
 
 #[derive(Serialize)]
 struct Swept {
@@ -85,12 +85,12 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool
     let line = |row: &SweptRow| {
         let came = match (&row.outcome, &row.fault) {
             (Some(settled), _) => settled.text(),
-            (None, Some(fault)) => fault.message().to_owned(),
+            (None, Some(fault)) => fault.line(),
             (None, None) => "it fails each time that it is gone on with; resume or cancel it".to_owned(),
         };
-        format!("{}, idle for {} ms\n{came}", row.run, row.idle)
+        format!("{}, idle for {} ms\n{came}", named(&row.run), row.idle)
     };
-    let unread = |row: &UnreadRow| format!("{} cannot be read\n{}", row.run, row.fault.message());
+    let unread = |row: &UnreadRow| format!("{} cannot be read\n{}", named(&row.run), row.fault.line());
     let text = || {
         let found = document.swept.iter().map(line).chain(document.unread.iter().map(unread));
         let mut text = match (found.collect::<Vec<_>>(), document.leased.is_empty()) {
@@ -130,6 +130,7 @@ fn left(leased: &[LeasedRow]) -> String {
         counted(leased.len(), "run is", "runs are")
     );
     for LeasedRow { run, owner, until } in leased {
+        let (run, owner) = (named(run), named(owner));
         text.push_str(&format!("\n  {run}, leased to `{owner}` until {}", shown(*until)));
     }
     text

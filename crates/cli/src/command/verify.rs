@@ -14,7 +14,7 @@ use crate::bookings::{Kept, Mismatch, Told, is_of};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::teller::Teller;
-use crate::words::counted;
+use crate::words::{counted, in_line};
 
 #[derive(Serialize)]
 struct Report {
@@ -67,7 +67,7 @@ impl Found {
     }
 
     fn line(&self) -> String {
-        format!("conversation {:?}, record {}: {}", self.conversation, self.seq, self.what)
+        format!("conversation {:?}, record {}: {}", self.conversation, self.seq, in_line(&self.what))
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, heads: Option<&Path>) ->
         .and_then(|ledger| told.compare(ledger.as_ref(), is_unread));
     let (Kept { bookings, from_start }, mismatches) = match compared_with {
         // That is a finding too, and the others are told beside it.
-        Err(fault) => (Kept::default(), vec![Mismatch::unread(fault.message())]),
+        Err(fault) => (Kept::default(), vec![Mismatch::unread(&fault.line())]),
         Ok(compared) => compared,
     };
     let report = Report {
@@ -198,7 +198,7 @@ fn text(report: &Report) -> String {
         text.push_str(&format!("\n{}", found.line()));
     }
     for found in &report.claims {
-        text.push_str(&format!("\n{found}"));
+        text.push_str(&format!("\n{}", in_line(found)));
     }
     for found in &report.unplayed {
         text.push_str(&format!("\nnot played: {}", found.line()));

@@ -9,6 +9,7 @@ use crate::file::quoted;
 use crate::invited::InvitationRow;
 use crate::teller::Teller;
 use crate::time::shown;
+use crate::words::named;
 
 #[derive(Serialize)]
 struct Withdrawn {
@@ -27,7 +28,7 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, given: &str) -> Result<u
     let row = InvitationRow::of(&invitation);
     match invitation.standing {
         Standing::Withdrawn { at } => {
-            let text = || format!("Invitation {id} to answer {} is withdrawn.", row.question);
+            let text = || format!("Invitation {id} to answer {} is withdrawn.", named(&row.question));
             teller.tell(text, &Withdrawn { invitation: row.clone(), withdrawn: at })?;
             Ok(0)
         }
