@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// An argument in which there is something: none of them makes sense without.
+/// An argument in which there is something that can be seen: none of them makes sense without.
 fn filled(given: &str) -> Result<String, &'static str> {
     if given.chars().any(is_seen) { Ok(given.to_owned()) } else { Err("there is nothing in it") }
 }
@@ -75,6 +75,8 @@ pub(crate) enum Command {
         /// The run.
         #[arg(value_parser = filled)]
         run: String,
+        #[command(flatten)]
+        lease: Lease,
     },
     /// Lists what waits for a person.
     Inbox,
@@ -96,6 +98,8 @@ pub(crate) enum Command {
         /// Why, for the record.
         #[arg(long, default_value = "a person called it off", value_parser = filled)]
         reason: String,
+        #[command(flatten)]
+        lease: Lease,
     },
     /// Looks for runs that no process drives any more, and goes on with them.
     #[command(after_help = SLOW)]
@@ -133,6 +137,20 @@ pub(crate) enum Command {
     },
 }
 
+/// What becomes of another process's lease.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Lease {
+    /// Takes the run from the process that has it, without waiting: one that is known to be dead, or is to be stopped.
+    /// Nothing that it still does is written, and what it was just doing is in doubt.
+    #[arg(long)]
+    pub(crate) evict: bool,
+}
+
+impl Lease {
+    /// It is waited for until it is over.
+    pub(crate) const WAITED_FOR: Self = Self { evict: false };
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
     /// What to say.
@@ -143,6 +161,8 @@ pub(crate) struct Ask {
     /// Your own name for it: said again under this key in the same conversation, it is answered from the record.
     #[arg(long, value_parser = filled)]
     pub(crate) key: Option<String>,
+    #[command(flatten)]
+    pub(crate) lease: Lease,
 }
 
 #[derive(Debug, Args)]
@@ -160,8 +180,10 @@ pub(crate) struct Answer {
     by: Option<String>,
     /// The token that you were sent, which says what question you answer; `-` reads it from stdin, so that it is in no list of
     /// processes.
-    #[arg(long, conflicts_with_all = ["digest", "by"])]
+    #[arg(long, conflicts_with_all = ["digest", "by", "evict"])]
     token: Option<Hidden>,
+    #[command(flatten)]
+    pub(crate) lease: Lease,
     /// The question's id. It is not given with a token.
     #[arg(value_name = "ID", value_parser = filled)]
     first: String,
@@ -191,7 +213,7 @@ pub(crate) enum Addressed {
 impl Answer {
     /// Which question is answered, and what is said.
     pub(crate) fn read(self) -> Result<(Addressed, Said), Fault> {
-        let Self { digest, by, token, first, second, third } = self;
+        let Self { digest, by, token, first, second, third, .. } = self;
         match (token, second, third) {
             (Some(token), text, None) => Ok((Addressed::Token(token), Word::read(&first)?.answer(text)?)),
             (Some(_), ..) => Err(Fault::caller(

@@ -13,7 +13,7 @@ use sommelier_runner::journal::Record;
 use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled};
 use sommelier_store::{Journal, Options, SqliteStore};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Lease};
 use crate::fault::{Fault, unknown_run};
 use crate::file::JournalFile;
 use crate::house::{Unhurried, house, mock_house, relay};
@@ -97,14 +97,15 @@ impl Desk {
     }
 
     /// Has a driver do something with a run. While another process has the run it waits, as long as a lease runs: a process
-    /// that has died keeps it no longer.
+    /// that has died keeps it no longer. Where the other one is to be evicted, it does not wait.
     pub(crate) fn drive(
         &self,
         teller: &mut Teller<'_>,
         run: &str,
+        lease: Lease,
         work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
     ) -> Result<Settled, Fault> {
-        Ok(self.try_drive(teller, run, work)?)
+        Ok(self.try_drive(teller, run, lease, work)?)
     }
 
     /// As [`drive`](Self::drive), for who wants to know what was in the way.
@@ -112,15 +113,25 @@ impl Desk {
         &self,
         teller: &mut Teller<'_>,
         run: &str,
+        lease: Lease,
         work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
     ) -> Result<Settled, DurableError> {
         let (driver, start) = (self.driver(), Instant::now());
         let mut is_told = false;
         loop {
+            // A process that lives may have its lease back before the work has begun, and loses it again.
+            if lease.evict
+                && let Some(other) = driver.evict(run)?
+            {
+                teller.note(&format!("`{}` has lost {run:?}: its lease is ended", other.owner));
+            }
             let owner = match work(&driver) {
                 Err(DurableError::Held { owner, .. }) if start.elapsed() < LONGEST_WAIT => owner,
                 settled => return settled,
             };
+            if lease.evict {
+                continue;
+            }
             if !is_told {
                 let seconds = TERM / 1000;
                 teller.note(&format!("`{owner}` drives {run:?}; waiting for it, {seconds} seconds at most"));

@@ -225,7 +225,12 @@ impl From<DurableError> for Fault {
             DurableError::Held { conversation, owner, .. } => Self::new(
                 "held",
                 Whose::OtherProcess,
-                format!("`{owner}` drives {conversation:?}; try again when it has ended"),
+                format!(
+                    "`{owner}` drives {conversation:?}; try again when it has ended. If it is dead, or is to be stopped, \
+                     `sommelier resume {} --evict` takes the run from it, as cancel, answer and ask --conversation do with \
+                     --evict",
+                    quoted(&conversation)
+                ),
             ),
             DurableError::Inside { .. } => Self::caller("inside", error),
             DurableError::SecretKey { .. } => Self::caller("secret_key", error),
@@ -273,8 +278,12 @@ impl From<Rejected> for Fault {
             // The words of an answer as they are typed.
             Rejected::NoChoice { id, answer, choices } => {
                 let choices: Vec<String> = choices.iter().map(|choice| typed(choice)).collect();
-                let why =
-                    format!("{:?} is no answer to {id}; possible: {}", typed(&answer), choices.join(", "));
+                let why = format!(
+                    "{:?} is no answer to {}; possible: {}",
+                    typed(&answer),
+                    named(&id),
+                    choices.join(", ")
+                );
                 Self::caller(code, why)
             }
             Rejected::Decided { id, answer } => Self::caller(code, decided(&id, &answer)),

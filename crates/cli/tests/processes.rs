@@ -237,3 +237,110 @@ fn a_reader_that_has_seen_enough_ends_an_export_quietly() {
     assert_eq!((export.wait().unwrap().code(), &*err), (Some(0), ""));
     assert_eq!(first.trim_end(), all.lines().next().unwrap());
 }
+
+/// A person need not wait for a process that is dead or is to be stopped.
+#[test]
+fn a_run_is_taken_from_a_process_that_lives_where_that_is_said() {
+    let place = Place::new();
+    let first = place.begin(&["--slow", "2000", "--json", "ask", "--conversation", "b", BOOKING]);
+    wait_for(&place, "b", "model_requested", 1);
+    let start = Instant::now();
+    let second = place.apart(&["--json", "cancel", "b", "--evict"]);
+    assert_eq!((second.code, &second.json()["end"]), (0, &json!("cancelled")), "{second:?}");
+    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+    let told = r#"has lost "b": its lease is ended"#;
+    assert!(second.err.contains(told), "{second:?}");
+    let after = kinds(&place, "b");
+    let first = said(first.wait_with_output().unwrap());
+    let error = &first.json()["error"];
+    assert_eq!((first.code, &error["code"], &error["whose"]), (1, &json!("held"), &json!("other_process")));
+    assert_eq!((kinds(&place, "b"), booked(&place)), (after, 0));
+    assert_eq!(place.says(&["inbox"]).fine(), "Nothing waits for a person.\n");
+    assert_eq!(place.says(&["verify"]).code, 0);
+}
+
+/// A clock that was ahead, or somebody who writes to the file, leaves a lease that runs for years.
+#[test]
+fn a_lease_that_runs_for_years_is_ended_where_that_is_said() {
+    let lease = |place: &Place| {
+        let raw = rusqlite::Connection::open(place.journal()).unwrap();
+        raw.execute("UPDATE conversations SET owner = 'a-dead-one', until = 9000000000000", ()).unwrap();
+    };
+    let begins: [(&[&str], u8); 4] = [
+        (&["answer", "b/1/1/0", "approve"], 0),
+        (&["answer", "b/1/1/0", "reject", "why"], 0),
+        (&["cancel", "b"], 0),
+        (&["ask", "--conversation", "b", "hello"], 3),
+    ];
+    thread::scope(|scope| {
+        for (command, code) in begins {
+            scope.spawn(move || {
+                let place = Place::new();
+                assert_eq!(place.apart(&["ask", "--conversation", "b", BOOKING]).code, 3);
+                lease(&place);
+                let held = place.apart(&[&["--json"], command].concat());
+                let error = &held.json()["error"];
+                assert_eq!((held.code, &error["code"]), (1, &json!("held")), "{held:?}");
+                assert!(error["message"].as_str().unwrap().contains("--evict"), "{error}");
+                let start = Instant::now();
+                let done = place.apart(&[command, &["--evict"]].concat());
+                assert_eq!(done.code, code, "{done:?}");
+                assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+            });
+        }
+    });
+    let place = Place::new();
+    let ask = place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE]);
+    wait_for(&place, "a", "handoff_committed", 1);
+    kill(ask);
+    lease(&place);
+    place.apart(&["resume", "a", "--evict"]);
+    assert_eq!(count(&kinds(&place, "a"), "closed"), 1);
+}
+
+/// Input without an end is no reason to fall over.
+#[cfg(unix)]
+#[test]
+fn a_line_without_an_end_is_told_as_too_long_and_left_out() {
+    let place = Place::new();
+    let mut chat = place.begin(&["--json", "chat"]);
+    let mut input = chat.stdin.take().unwrap();
+    let block = vec![b'a'; 1 << 20];
+    for _ in 0..64 {
+        input.write_all(&block).unwrap();
+    }
+    // Linux tells how much it had at most.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", chat.id())).unwrap_or_default();
+    writeln!(input, "\nQuote Focus pro 3h").unwrap();
+    drop(input);
+    let said = said(chat.wait_with_output().unwrap());
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    assert!(peak.is_none_or(|peak| peak.parse::<u32>().unwrap() < 48 << 10), "{peak:?} kB");
+    assert_eq!(said.json()["turns"].as_array().map(Vec::len), Some(1), "{said:?}");
+    let told = "sommelier: a line is longer than 1048576 bytes and was left out\n";
+    assert_eq!((said.code, &*said.err), (0, told));
+}
+
+/// What was answered is not lost to a program when a later line fails.
+#[test]
+fn a_chat_that_fails_prints_what_was_answered_before_with_the_error() {
+    let place = Place::new();
+    let before = place.says(&["--json", "ask", "--conversation", "chat", "Quote Focus pro 3h"]).json();
+    let mut chat = place.begin(&["--json", "chat"]);
+    let mut input = chat.stdin.take().unwrap();
+    writeln!(input, "Quote Studio basic 2h\n{BOOKING}").unwrap();
+    wait_for(&place, "chat", "escalated", 1);
+    place.apart(&["cancel", "chat"]).fine();
+    writeln!(input, "Quote Focus pro 4h").unwrap();
+    drop(input);
+    let said = said(chat.wait_with_output().unwrap());
+    let document = said.json();
+    let turns = document["turns"].as_array().unwrap();
+    let texts: Vec<&Value> = turns.iter().map(|turn| &turn["text"]).collect();
+    assert_eq!(json!([texts, document["before"]]), json!([["Quote Studio basic 2h", BOOKING], before]));
+    assert_eq!(turns[0]["outcome"]["answer"], "Studio basic for 2 hours costs 8000 cents.");
+    assert_eq!(
+        (said.code, &document["run"], &document["error"]["code"]),
+        (2, &json!("chat"), &json!("over"))
+    );
+}

@@ -2,6 +2,7 @@
 
 use sommelier_handoff::Answer as Said;
 
+use crate::arguments::Lease;
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::open::OpenQuestion;
@@ -11,15 +12,16 @@ use crate::teller::Teller;
 pub(super) fn run(
     desk: &Desk,
     teller: &mut Teller<'_>,
-    id: &str,
+    (id, digest): (&str, Option<&str>),
     said: &Said,
-    digest: Option<&str>,
     by: Option<&str>,
+    lease: Lease,
 ) -> Result<u8, Fault> {
     let question = OpenQuestion::find(desk, id)?;
     question.check_digest(digest)?;
     question.check_choice(said)?;
     let run = question.run;
-    let settled = desk.drive(teller, &run, |driver| driver.answer(&run, id, said.clone(), digest, by))?;
+    let settled =
+        desk.drive(teller, &run, lease, |driver| driver.answer(&run, id, said.clone(), digest, by))?;
     super::tell(desk, teller, &run, &settled)
 }

@@ -8,13 +8,13 @@ use crate::fault::Fault;
 use crate::teller::Teller;
 
 pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, asked: Ask) -> Result<u8, Fault> {
-    let Ask { text, conversation, key } = asked;
+    let Ask { text, conversation, key, lease } = asked;
     let run = match conversation {
         Some(name) => name,
         None => desk.fresh_name()?,
     };
     let turn = Turn::new(&*text).at(reservo::entry(&text).name());
     let turn = key.iter().fold(turn, |turn, key| turn.key(key));
-    let settled = desk.drive(teller, &run, |driver| driver.submit(&run, turn.clone()))?;
+    let settled = desk.drive(teller, &run, lease, |driver| driver.submit(&run, turn.clone()))?;
     super::tell(desk, teller, &run, &settled)
 }

@@ -1,10 +1,11 @@
 //! `chat`: a conversation line by line, which goes on whenever it is called again.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use serde::Serialize;
 use sommelier_runner::Turn;
 
+use crate::arguments::Lease;
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::rows::SettledRow;
@@ -13,6 +14,9 @@ use crate::teller::{Input, Teller};
 /// What a person at a terminal is told first.
 const GREETING: &str = "Ctrl-D ends the chat. What it waits for is answered from another terminal, by the command that is shown.";
 
+/// The most bytes that a line may have: nobody types more, and input without an end would fill the memory.
+const LONGEST_LINE: u64 = 1 << 20;
+
 /// What `--json` prints when there is nothing more to read.
 #[derive(Serialize)]
 struct Talk {
@@ -20,6 +24,9 @@ struct Talk {
     /// How it stood before the first line; null for a new conversation.
     before: Option<SettledRow>,
     turns: Vec<TurnRow>,
+    /// Why it ended before its input did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Fault>,
 }
 
 #[derive(Serialize)]
@@ -34,42 +41,72 @@ pub(super) fn run(
     input: &mut Input<'_>,
     name: &str,
 ) -> Result<u8, Fault> {
-    let mut talk = Talk { run: name.to_owned(), before: None, turns: Vec::new() };
-    // What was said last, so that nothing is said twice and what others have brought about is said once.
-    let mut seen = None;
-    if input.is_interactive && !teller.json {
-        teller.say(GREETING)?;
+    let mut talk = Talk { run: name.to_owned(), before: None, turns: Vec::new(), error: None };
+    let ended = talk.go_on(desk, teller, input);
+    if teller.json {
+        let (code, error) = ended.map_or_else(|fault| (fault.exit_code(), Some(fault)), |code| (code, None));
+        talk.error = error;
+        teller.document(&talk)?;
+        return Ok(code);
     }
-    if let Some(row) = taken_up(desk, teller, name)? {
-        show(teller, &row, &mut seen)?;
-        talk.before = Some(row);
-    }
-    loop {
-        if input.is_interactive && !teller.json {
-            teller.prompt()?;
+    ended
+}
+
+impl Talk {
+    /// Talks until there is nothing more to read, and gives the exit code. What was answered before something goes wrong stays
+    /// in it.
+    fn go_on(&mut self, desk: &Desk, teller: &mut Teller<'_>, input: &mut Input<'_>) -> Result<u8, Fault> {
+        // What was said last, so that nothing is said twice and what others have brought about is said once.
+        let mut seen = None;
+        let is_typed = input.is_interactive && !teller.json;
+        if is_typed {
+            teller.say(GREETING)?;
         }
-        let Some(line) = next_line(input.lines, teller)? else { break };
-        if line.is_empty() {
-            continue;
-        }
-        if let Some(row) = meanwhile(desk, name)? {
+        if let Some(row) = taken_up(desk, teller, &self.run)? {
             show(teller, &row, &mut seen)?;
+            self.before = Some(row);
+        }
+        loop {
+            if is_typed {
+                teller.prompt()?;
+            }
+            match next_line(input.lines, teller)? {
+                None => break,
+                Some(line) if line.is_empty() => {}
+                Some(line) => self.hear(desk, teller, line, &mut seen)?,
+            }
+        }
+        let last = self.turns.last().map(|turn| &turn.outcome).or(self.before.as_ref());
+        Ok(last.map_or(0, SettledRow::exit_code))
+    }
+
+    /// Has the agents answer a line.
+    fn hear(
+        &mut self,
+        desk: &Desk,
+        teller: &mut Teller<'_>,
+        line: String,
+        seen: &mut Seen,
+    ) -> Result<(), Fault> {
+        let name = &*self.run;
+        if let Some(row) = meanwhile(desk, name)? {
+            show(teller, &row, seen)?;
             refuse_if_over(&row)?;
         }
         let turn = Turn::new(&*line).at(reservo::entry(&line).name());
-        let settled = desk.drive(teller, name, |driver| driver.submit(name, turn.clone()))?;
+        let settled =
+            desk.drive(teller, name, Lease::WAITED_FOR, |driver| driver.submit(name, turn.clone()))?;
         let row = SettledRow::of(desk, name, &settled)?;
-        if !show(teller, &row, &mut seen)? && !teller.json {
+        if !show(teller, &row, seen)? && !teller.json {
             teller.say(&row.still_waits())?;
         }
-        talk.turns.push(TurnRow { text: line, outcome: row });
+        self.turns.push(TurnRow { text: line, outcome: row });
+        Ok(())
     }
-    if teller.json {
-        teller.document(&talk)?;
-    }
-    let last = talk.turns.last().map(|turn| &turn.outcome).or(talk.before.as_ref());
-    Ok(last.map_or(0, SettledRow::exit_code))
 }
+
+/// The ids of the answer or the questions that were shown last.
+type Seen = Option<Vec<String>>;
 
 /// Where the conversation stands; what was interrupted is gone on with first.
 fn taken_up(desk: &Desk, teller: &mut Teller<'_>, name: &str) -> Result<Option<SettledRow>, Fault> {
@@ -86,7 +123,7 @@ fn taken_up(desk: &Desk, teller: &mut Teller<'_>, name: &str) -> Result<Option<S
         }
         Some(_) => {
             teller.note(&format!("{name:?} was interrupted, and goes on"));
-            let settled = desk.drive(teller, name, |driver| driver.resume(name))?;
+            let settled = desk.drive(teller, name, Lease::WAITED_FOR, |driver| driver.resume(name))?;
             SettledRow::of(desk, name, &settled).map(Some)
         }
     }
@@ -103,7 +140,7 @@ fn meanwhile(desk: &Desk, name: &str) -> Result<Option<SettledRow>, Fault> {
 }
 
 /// Shows what has not been shown, and tells whether there was anything.
-fn show(teller: &mut Teller<'_>, row: &SettledRow, seen: &mut Option<Vec<String>>) -> Result<bool, Fault> {
+fn show(teller: &mut Teller<'_>, row: &SettledRow, seen: &mut Seen) -> Result<bool, Fault> {
     let ids = row.answer_id.iter().cloned().chain(row.waiting.iter().map(|question| question.id.clone()));
     let ids = Some(ids.collect::<Vec<_>>());
     if *seen == ids {
@@ -129,12 +166,18 @@ fn refuse_if_over(row: &SettledRow) -> Result<(), Fault> {
     Err(Fault::caller("over", why))
 }
 
-/// The next line without white space around it; `None` when there is no more.
+/// The next line without white space around it; `None` when there is no more. What is no line for an agent is left out.
 fn next_line(lines: &mut dyn BufRead, teller: &mut Teller<'_>) -> Result<Option<String>, Fault> {
     loop {
         let mut line = Vec::new();
-        if lines.read_until(b'\n', &mut line)? == 0 {
+        if lines.take(LONGEST_LINE + 1).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
+        }
+        let is_whole = line.last() == Some(&b'\n') || line.len() as u64 <= LONGEST_LINE;
+        if !is_whole {
+            lines.skip_until(b'\n')?;
+            teller.note(&format!("a line is longer than {LONGEST_LINE} bytes and was left out"));
+            continue;
         }
         match String::from_utf8(line) {
             Ok(line) => return Ok(Some(line.trim().to_owned())),

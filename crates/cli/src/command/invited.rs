@@ -10,7 +10,7 @@ use sommelier_handoff::Answer as Said;
 use sommelier_runner::DurableError;
 use sommelier_store::{Invitation, TokenRefused};
 
-use crate::arguments::Hidden;
+use crate::arguments::{Hidden, Lease};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::open::{OnRecord, OpenQuestion};
@@ -51,12 +51,12 @@ pub(super) fn run(
         Now::Open(question) => {
             question.check_choice(said)?;
             let (digest, by) = (invitation.digest.as_str(), invitation.by());
-            desk.try_drive(teller, run, |driver| {
+            desk.try_drive(teller, run, Lease::WAITED_FOR, |driver| {
                 driver.answer(run, id, said.clone(), Some(digest), Some(&by))
             })
         }
         // A crash came between the answer and this, and the run may not have gone on.
-        Now::Taken => desk.try_drive(teller, run, |driver| driver.resume(run)),
+        Now::Taken => desk.try_drive(teller, run, Lease::WAITED_FOR, |driver| driver.resume(run)),
         Now::Refused(why) => return Err(refused(desk, &invitation, why)?),
     };
     match now(desk, &invitation, said)? {

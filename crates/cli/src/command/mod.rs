@@ -45,17 +45,20 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         Command::Chat { name } => chat::run(&desk, teller, input, &name),
         Command::Runs => runs::run(&desk, teller),
         Command::Show { run, all } => show::run(&desk, teller, &run, all),
-        Command::Resume { run } => resume::run(&desk, teller, &run),
+        Command::Resume { run, lease } => resume::run(&desk, teller, &run, lease),
         Command::Inbox => inbox::run(&desk, teller),
-        Command::Answer(answer) => match answer.read()? {
-            (Addressed::Question { id, digest, by }, said) => {
-                answer::run(&desk, teller, &id, &said, digest.as_deref(), by.as_deref())
+        Command::Answer(answer) => {
+            let lease = answer.lease;
+            match answer.read()? {
+                (Addressed::Question { id, digest, by }, said) => {
+                    answer::run(&desk, teller, (&id, digest.as_deref()), &said, by.as_deref(), lease)
+                }
+                (Addressed::Token(token), said) => invited::run(&desk, teller, input, token, &said),
             }
-            (Addressed::Token(token), said) => invited::run(&desk, teller, input, token, &said),
-        },
+        }
         Command::Invite(invite) => invite::run(&desk, teller, &invite),
         Command::Withdraw { invitation } => withdraw::run(&desk, teller, &invitation),
-        Command::Cancel { run, reason } => cancel::run(&desk, teller, &run, &reason),
+        Command::Cancel { run, reason, lease } => cancel::run(&desk, teller, &run, &reason, lease),
         Command::Sweep { idle, wait } => sweep::run(&desk, teller, idle, wait),
         Command::Verify { heads } => verify::run(&desk, teller, heads.as_deref()),
         Command::Export { heads } => export::run(&desk, teller, heads),
