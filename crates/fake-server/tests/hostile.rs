@@ -148,6 +148,15 @@ fn a_body_that_is_too_large_is_not_read() {
     assert_alive(&server);
 }
 
+/// A client that sends its whole body before it listens is not cut off, and reads why it was refused.
+#[test]
+fn a_refused_body_is_taken_in() {
+    let server = server(Settings { max_body: 1_000, ..Settings::default() });
+    let mut stream = connect(&server);
+    stream.write_all(&bytes("POST", "/v1/messages", &json!({}), &" ".repeat(16_000_000))).unwrap();
+    assert_eq!(read(&mut stream).status, 413);
+}
+
 /// A client that waits to be told to go on is told.
 #[test]
 fn a_body_is_asked_for_when_the_client_waits() {
