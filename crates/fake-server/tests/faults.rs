@@ -150,6 +150,21 @@ fn two_calls_of_one_id() {
     assert_eq!(told["stop_reason"], "tool_use");
 }
 
+/// Calls of the script get one id as well.
+#[test]
+fn scripted_calls_of_one_id() {
+    let script = json!({"replies": [{"tool_use": [{"name": "get_quote"}, {"name": "get_policy"}]}]});
+    let server = server(Settings {
+        script: Script::read(&script.to_string()).unwrap(),
+        faults: Faults::read(r#"{"faults": [{"at": 1, "fault": "duplicate_ids"}]}"#).unwrap(),
+        ..Settings::default()
+    });
+    let content = post(&server, &hello()).json()["content"].clone();
+    let calls = |member: &str| [content[0][member].clone(), content[1][member].clone()];
+    assert_eq!(calls("id"), [json!("toolu_fake_000001_0"), json!("toolu_fake_000001_0")]);
+    assert_eq!(calls("name"), [json!("get_quote"), json!("get_policy")]);
+}
+
 /// It goes on until the client has enough, and holds neither the next request nor the end of the server up.
 #[test]
 fn a_reply_without_an_end() {
