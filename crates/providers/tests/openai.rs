@@ -358,6 +358,14 @@ fn odd_pieces_make_the_calls_that_were_meant() {
         json!({"id": "b", "function": function(Value::Null)}),
     ]);
     assert_eq!(without_index, both);
+    let without_anything = made(&[
+        json!({"function": function(json!("{\"n\":1}"))}),
+        json!({"function": function(json!("{}"))}),
+    ]);
+    assert_eq!(
+        without_anything,
+        called(&[("call_0", "get_quote", r#"{"n":1}"#), ("call_1", "get_quote", "{}")])
+    );
     let named_again = made(&[
         json!({"index": 0, "id": "a", "function": function(json!("{\"n\":"))}),
         json!({"index": 0, "id": "a", "function": function(json!("1}"))}),

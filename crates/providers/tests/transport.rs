@@ -323,6 +323,16 @@ fn a_stream_that_breaks_off_is_asked_for_again() {
     assert_eq!(double.asked().len(), 3);
 }
 
+/// Where nothing was told, nothing is taken back.
+#[test]
+fn an_attempt_without_words_is_not_told() {
+    let answers = [overloaded(), Answer::stream(wire(&events(&good(), 99), "\n"))];
+    let (double, notes) = (Double::answering(answers), Notes::default());
+    assert_eq!(asking(at(&double).clock(Pauses::default()).stream_to(notes.clone())), Ok(plain()));
+    assert_eq!(notes.all(), ["clerk: Focus is free. \u{1f600}", "clerk: Whole"]);
+    assert_eq!(double.asked().len(), 2);
+}
+
 /// A reply in one piece that breaks off is no reply either.
 #[test]
 fn a_plain_reply_that_breaks_off_is_asked_for_again() {
