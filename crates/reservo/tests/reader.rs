@@ -4,8 +4,8 @@ mod common;
 
 use common::shown;
 use proptest::prelude::*;
-use reservo::reader::{Found, Intent, MAX_PARTS, Why, read};
-use reservo::{DEMO_NOW, Room};
+use reservo::reader::{Found, Intent, MAX_PARTS, MAX_SENTENCE, Why, read};
+use reservo::{DEMO_NOW, Entry, Room, entry};
 
 /// Each text with what is read from it: `!"word"` is a value that could not be read, `?` leads the nearest, `a|b` is a
 /// choice left open, `->0` a reference to the first part. A slot that is not named is missing.
@@ -458,6 +458,32 @@ fn a_text_has_at_most_sixteen_parts_and_one_for_the_rest() {
     assert_eq!(parts[MAX_PARTS].span.end, text.trim_end().len());
     let one_sentence = "quote Focus pro 3h and ".repeat(5000);
     assert_eq!(read(&one_sentence, DEMO_NOW).parts.len(), MAX_PARTS + 1);
+}
+
+/// A sentence that no person types is read as far as one would be, and no order is followed beside it: the rest may take it
+/// back.
+#[test]
+fn a_sentence_is_read_as_far_as_it_is_a_persons() {
+    let start = std::time::Instant::now();
+    let book = "Book Studio basic for 2 hours tomorrow at 14, for Ada. ";
+    for rest in ["Quote Focus pro 3h and ", "1h 2h 3h ", "book it if ", "Focus ", "é"] {
+        let text = format!("{book}{}", rest.repeat(1_000_000 / rest.len()));
+        let parts = read(&text, DEMO_NOW).parts;
+        assert_eq!(entry(&text), Entry::Booking);
+        assert!(parts[0].in_the_way.is_some(), "{rest}");
+        let last = parts.last().unwrap();
+        assert_eq!((&last.intent, last.span.end), (&Intent::Unreadable(Why::TooMany), text.trim_end().len()));
+    }
+    // In many sentences of that length too.
+    let long = |rest: &str| format!("{}. ", rest.repeat(MAX_SENTENCE / rest.len() - 1));
+    for rest in ["1h 2h 3h ", "Focus ", "if ", "and it "] {
+        read(&long(rest).repeat(40), DEMO_NOW);
+    }
+    assert!(start.elapsed() < std::time::Duration::from_secs(30), "{:?}", start.elapsed());
+
+    let revoked = read(&format!("{book}No{} do not.", " um".repeat(MAX_SENTENCE)), DEMO_NOW).parts;
+    assert_eq!(revoked.last().unwrap().intent, Intent::Unreadable(Why::TooMany));
+    assert!(revoked[0].in_the_way.is_some());
 }
 
 /// No pattern makes the reader hang; what a byte costs in a short and in a long text is measured by the benchmark.

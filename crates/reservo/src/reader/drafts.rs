@@ -194,10 +194,19 @@ impl Drafts {
         }
     }
 
-    pub(super) fn into_reading(mut self, text: &str) -> Reading {
-        if let Some(first) = self.first_surplus() {
-            let rest = Span { start: self.drafts[first].span.start, end: text.trim_end().len() };
-            self.drafts.truncate(first);
+    /// The reading of `text`, which is what was read of the `whole`.
+    pub(super) fn into_reading(mut self, text: &str, whole: &str) -> Reading {
+        let end = whole.trim_end().len();
+        let left_out = match self.first_surplus() {
+            Some(first) => {
+                let start = self.drafts[first].span.start;
+                self.drafts.truncate(first);
+                Some(start)
+            }
+            None => (text.len() < end).then(|| whole.len() - whole[text.len()..].trim_start().len()),
+        };
+        if let Some(start) = left_out {
+            let rest = Span { start, end };
             self.push(Intent::Unreadable(Why::TooMany), rest);
             self.in_the_way = self.in_the_way.or(Some(Obstacle::Beside(rest)));
         }

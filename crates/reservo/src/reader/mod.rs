@@ -3,7 +3,8 @@
 //! A [`Reading`] is the ordered list of what the text asks, each [`Part`] with the slots it fills and its place in the
 //! text. The reader never invents: a slot that the text does not fill is [`Found::Missing`], a word it cannot place is
 //! [`Found::Unclear`] with the nearest name beside it, and text in which it finds no request is a part of its own,
-//! [`Intent::Unreadable`]. It takes time linear in the text.
+//! [`Intent::Unreadable`]. It takes time linear in the text, since of a
+//! sentence it reads [`MAX_SENTENCE`] bytes.
 //!
 //! ```text
 //!  text ──▶ sentences ──▶ slots of a sentence ──▶ segments, one per trigger ──▶ drafts ──▶ linked parts
@@ -48,6 +49,10 @@ use crate::civil::DateTime;
 
 /// The most parts that one text is read into; the rest is reported as [`Why::TooMany`].
 pub const MAX_PARTS: usize = 16;
+
+/// The most bytes of a sentence that are read, far more than a person writes; the rest of the text is reported as
+/// [`Why::TooMany`].
+pub const MAX_SENTENCE: usize = 4 * 1024;
 
 /// Reads a text. Words like "tomorrow" are counted from `now`.
 pub fn read(text: &str, now: DateTime) -> Reading {
@@ -207,6 +212,6 @@ pub enum Why {
     Negated,
     /// It asks for something that the house does not do here, as moving a booking or looking up what is free.
     NotOffered,
-    /// It comes after [`MAX_PARTS`] parts.
+    /// It comes after [`MAX_PARTS`] parts, or behind [`MAX_SENTENCE`] bytes of a sentence.
     TooMany,
 }

@@ -11,12 +11,13 @@ use super::lexicon::{is_common, number};
 use super::request::{Condition, Found, Request};
 use super::slots::{Finder, Mark, Slot, is_divider};
 use super::triggers::{Kind, Trigger, asks, is_choice, is_trigger_word, resolve, trigger_at};
-use super::{Courtesy, Intent, Obstacle, Reading, Span, Topic, Why};
+use super::{Courtesy, Intent, MAX_SENTENCE, Obstacle, Reading, Span, Topic, Why};
 use crate::civil::DateTime;
 use crate::room::Room;
 use crate::words::{Sentence, Word, is_one_of, sentences};
 
-pub(super) fn read(text: &str, now: DateTime) -> Reading {
+pub(super) fn read(whole: &str, now: DateTime) -> Reading {
+    let text = head(whole);
     let mut drafts = Drafts::default();
     let mut after_question = false;
     for sentence in sentences(text) {
@@ -30,7 +31,16 @@ pub(super) fn read(text: &str, now: DateTime) -> Reading {
             break;
         }
     }
-    drafts.into_reading(text)
+    drafts.into_reading(text, whole)
+}
+
+/// What of a text is read: up to where a sentence is too long.
+fn head(text: &str) -> &str {
+    let text = text.trim_end();
+    let too_long = sentences(text).into_iter().find(|sentence| sentence.end - sentence.start > MAX_SENTENCE);
+    let Some(Sentence { words, start, .. }) = too_long else { return text };
+    let end = words.iter().map(|word| word.end).take_while(|end| end - start <= MAX_SENTENCE).last();
+    text[..end.unwrap_or(start)].trim_end()
 }
 
 #[derive(Debug)]
