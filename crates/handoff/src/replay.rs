@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::law::shortened;
 use crate::step::is_in;
 use crate::{
-    Announced, Announcement, Chronicle, ENTRY_VERSION, Glimpse, Input, InputKind, LoadError, Misfit, Relay,
-    StartError, Step,
+    Announced, Announcement, Chronicle, ENTRY_VERSION, Glimpse, Input, InputKind, LoadError, Millis, Misfit,
+    Relay, StartError, Step,
 };
 
 /// A record of a run, as it is read from a journal.
@@ -126,6 +126,16 @@ pub enum Divergence {
         expected: Box<str>,
         /// What is on record.
         found: Box<str>,
+    },
+    /// A record says another time beside its body than in it.
+    #[error("the time of {kind} is {beside} beside its body and {within} in it")]
+    OtherTime {
+        /// The record's kind.
+        kind: Box<str>,
+        /// The time that the record has.
+        beside: Millis,
+        /// The time in its body.
+        within: Millis,
     },
 }
 

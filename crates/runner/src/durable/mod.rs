@@ -28,11 +28,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use sommelier_handoff::{
-    AgentName, Answer, Input, InputKind, Millis, Relay, Replay, RunEnd, Step, TurnOnRecord,
+    AgentName, Answer, Divergence, Entry, Input, InputKind, Millis, Relay, Replay, RunEnd, Step, TurnOnRecord,
 };
 use sommelier_protocol::Words;
 
-use crate::journal::{Epoch, Journal, JournalError, LEASE_TAKEN, Lease, Record};
+use crate::journal::{Epoch, Event, Journal, JournalError, LEASE_TAKEN, Lease, Record};
 use crate::mailbox::Signals;
 use crate::runner::Around;
 use crate::secrets::Secrets;
@@ -607,14 +607,30 @@ pub fn replay<'r>(
 ) -> Result<Replay<'r>, DurableError> {
     let mut replay = Replay::new(relay, conversation);
     for record in records.iter().filter(|record| record.event.kind() != LEASE_TAKEN) {
-        let event = &record.event;
-        replay.read(event.kind(), event.version(), event.body()).map_err(|why| DurableError::Diverged {
+        play(&mut replay, &record.event).map_err(|why| DurableError::Diverged {
             conversation: conversation.to_owned(),
             seq: record.seq,
             why: Box::new(why),
         })?;
     }
     Ok(replay)
+}
+
+/// Plays a record. Its time stands in its body too, and only that is played.
+fn play(replay: &mut Replay<'_>, event: &Event) -> Result<(), Divergence> {
+    let entry = Entry::read(event.kind(), event.version(), event.body())?;
+    let within = match &entry {
+        Entry::Input(input) => input.at,
+        Entry::Announced(told) => told.at,
+    };
+    if within != event.at() {
+        let (kind, beside) = (event.kind().into(), event.at());
+        return Err(Divergence::OtherTime { kind, beside, within });
+    }
+    match entry {
+        Entry::Input(input) => replay.take(*input),
+        Entry::Announced(told) => replay.compare(*told),
+    }
 }
 
 /// A name that ends like the path of a branch would share keys and ids with a branch of another conversation.
