@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use reservo::booking::{Booking, BookingState, BookingStatus, CancelReceipt, Customer, KeyUse};
 use reservo::tools::UNNAMED;
-use reservo::{BookingId, Bookings, Cents};
-use reservo_ledger::SqliteBookings;
+use reservo::{BookingId, Cents};
+use reservo_ledger::{BadRow, Contents, SqliteBookings};
 use serde::{Deserialize, Serialize};
 use sommelier_handoff::{Announcement, Entry, InputKind};
 use sommelier_protocol::RawJson;
@@ -166,16 +166,18 @@ impl Told {
         ledger: Option<&SqliteBookings>,
         is_unread: impl Fn(&str) -> bool,
     ) -> Result<(Kept, Vec<Mismatch>), Fault> {
-        let (bookings, keys) = match ledger {
-            Some(ledger) => (ledger.all()?, ledger.keys()?),
-            None => (Vec::new(), Vec::new()),
+        let Contents { bookings, keys, bad } = match ledger {
+            Some(ledger) => ledger.contents()?,
+            None => Contents::default(),
         };
         let by_id: BTreeMap<BookingId, &Booking> =
             bookings.iter().map(|booking| (booking.id, booking)).collect();
         let used: BTreeMap<String, (KeyUse, BookingId)> =
             keys.into_iter().map(|used| (used.key.0, (used.used_for, used.booking))).collect();
-        let mut found = Vec::new();
-        for (key, deed) in &self.done {
+        let mut found: Vec<Mismatch> = bad.iter().map(|bad| self.unreadable(bad)).collect();
+        let is_bad = |id: BookingId| bad.iter().any(|bad| bad.booking == i64::from(id.number()));
+        let is_bad_key = |key: &str| bad.iter().any(|bad| bad.key.as_ref().is_some_and(|of| of.0 == key));
+        for (key, deed) in self.done.iter().filter(|(key, deed)| !is_bad(deed.booking) && !is_bad_key(key)) {
             found.extend(self.missing(key, deed, &by_id, &used).map(|what| deed.mismatch(what)));
         }
         for (key, (used_for, booking)) in &used {
@@ -200,7 +202,8 @@ impl Told {
         }
         // A ledger that was never begun has none of them, and nobody has booked in it either.
         let is_begun = !bookings.is_empty() || !self.done.is_empty();
-        for seed in seeds.iter().filter(|seed| is_begun && !by_id.contains_key(&seed.id)) {
+        for seed in seeds.iter().filter(|seed| is_begun && !by_id.contains_key(&seed.id) && !is_bad(seed.id))
+        {
             found.push(Mismatch::of_none(
                 seed.id,
                 "the house begins with it, and the ledger does not have it",
@@ -209,7 +212,24 @@ impl Told {
         found.extend(self.cancelled_by_nobody(&bookings, &seeds, &used));
         let from_start =
             bookings.iter().filter(|booking| seeds.iter().any(|seed| seed.id == booking.id)).count();
-        Ok((Kept { bookings: bookings.len(), from_start }, found))
+        let unread = bad.iter().filter(|bad| bad.key.is_none()).count();
+        Ok((Kept { bookings: bookings.len() + unread, from_start }, found))
+    }
+
+    /// A row that cannot be read, with the record of the booking where there is one.
+    fn unreadable(&self, bad: &BadRow) -> Mismatch {
+        let id = u32::try_from(bad.booking).ok().map(BookingId::new);
+        let deed = self.done.values().find(|deed| Some(deed.booking) == id);
+        let BadRow { column, why, .. } = bad;
+        Mismatch {
+            booking: Some(id.map_or_else(|| bad.booking.to_string(), |id| id.to_string())),
+            conversation: deed.map(|deed| deed.conversation.clone()),
+            seq: deed.map(|deed| deed.seq),
+            what: match &bad.key {
+                None => format!("its {column} cannot be read: {why}"),
+                Some(key) => format!("the {column} of its key {:?} cannot be read: {why}", key.0),
+            },
+        }
     }
 
     /// Whether a record tells of it, under whatever key.

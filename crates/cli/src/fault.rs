@@ -124,6 +124,7 @@ impl From<OpenError> for Fault {
             }
             OpenError::UnknownVersion { .. } => Self::new("other_version", Whose::Program, error),
             OpenError::Busy => Self::new("busy", Whose::OtherProcess, format!("{error}; try again")),
+            OpenError::Altered { .. } => altered(error),
             _ => Self::new("unreadable", Whose::Journal, error),
         }
     }
@@ -132,6 +133,18 @@ impl From<OpenError> for Fault {
 /// Whether SQLite says that the file is none of its databases any more.
 fn is_malformed(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// Whether SQLite has waited in vain for somebody else who writes.
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// Somebody has written to the file past the program, and not to its rows alone.
+fn altered(error: impl Display) -> Fault {
+    let why =
+        format!("{error}; nothing was written. Undo what was done to the file, or take the file from a copy");
+    Fault::new("altered", Whose::Journal, why)
 }
 
 /// The file itself is damaged, not one conversation in it.
@@ -150,12 +163,15 @@ const IN_ROWS: &str = "nothing of it can be read here, and `sqlite3 FILE .recove
 
 impl From<LedgerError> for Fault {
     fn from(error: LedgerError) -> Self {
-        if let LedgerError::Sqlite(why) = &error
-            && is_malformed(why)
-        {
-            return malformed(format_args!("the file itself is damaged: {why}"), IN_PARTS);
+        match &error {
+            LedgerError::Sqlite(why) if is_malformed(why) => {
+                malformed(format_args!("the file itself is damaged: {why}"), IN_PARTS)
+            }
+            LedgerError::Sqlite(why) if is_busy(why) => JournalError::Busy.into(),
+            LedgerError::Altered { .. } => altered(error),
+            LedgerError::UnknownVersion { .. } => Self::new("other_version", Whose::Program, error),
+            _ => Self::new("ledger", Whose::Journal, error),
         }
-        Self::new("ledger", Whose::Journal, error)
     }
 }
 
@@ -184,6 +200,7 @@ impl From<JournalError> for Fault {
         let advice = match code {
             "damaged" => "; `sommelier verify` tells all that is damaged",
             "full" => "; what is on record is safe, and the same call goes on when there is room",
+            "busy" => "; try again",
             "broken" => "; the same call reads what is there and goes on",
             _ => "",
         };

@@ -427,3 +427,180 @@ fn an_inbox_says_of_what_it_leaves_out_that_it_does() {
     let told = "Nothing that can be read waits for a person.\n\nb is left out: damaged: conversation \"b\", record 3: ";
     assert!(said.code == 1 && said.out.starts_with(told), "{said:?}");
 }
+
+/// One row that nobody can read hides nothing else: it is a finding, with the booking and the column, and the chain is looked at
+/// as ever.
+#[test]
+fn a_row_of_the_ledger_that_cannot_be_read_is_a_finding_among_the_others() {
+    let at = Some(("b", 12));
+    let cases: [(&str, &str, Made<'_>, &str); 12] = [
+        ("UPDATE reservo_bookings SET hours = 99 WHERE id = 6", "RSV-0006", at, "its hours cannot be read: "),
+        (
+            "UPDATE reservo_bookings SET room = 'Attic' WHERE id = 6",
+            "RSV-0006",
+            at,
+            "its room cannot be read: ",
+        ),
+        ("UPDATE reservo_bookings SET plan = '' WHERE id = 6", "RSV-0006", at, "its plan cannot be read: "),
+        (
+            "UPDATE reservo_bookings SET customer = ' ' WHERE id = 6",
+            "RSV-0006",
+            at,
+            "its customer cannot be read: ",
+        ),
+        (
+            "UPDATE reservo_bookings SET date = 'soon' WHERE id = 6",
+            "RSV-0006",
+            at,
+            "its date cannot be read: ",
+        ),
+        (
+            "UPDATE reservo_bookings SET start_hour = -1 WHERE id = 6",
+            "RSV-0006",
+            at,
+            "its start_hour cannot be read: ",
+        ),
+        (
+            "UPDATE reservo_bookings SET room = CAST(x'ff' AS TEXT) WHERE id = 2",
+            "RSV-0002",
+            None,
+            "its room cannot be read: ",
+        ),
+        (
+            "UPDATE reservo_bookings SET hours = 99 WHERE id = 1",
+            "RSV-0001",
+            None,
+            "its hours cannot be read: ",
+        ),
+        (
+            "INSERT INTO reservo_bookings SELECT -7, room, plan, date, start_hour, hours, customer, total_cents, 0 \
+             FROM reservo_bookings WHERE id = 6",
+            "-7",
+            None,
+            "its id cannot be read: ",
+        ),
+        (
+            "INSERT INTO reservo_bookings SELECT 9223372036854775807, room, plan, date, start_hour, hours, customer, \
+             total_cents, 0 FROM reservo_bookings WHERE id = 6",
+            "9223372036854775807",
+            None,
+            "its id cannot be read: ",
+        ),
+        (
+            "UPDATE reservo_keys SET used_for = 'fun'",
+            "RSV-0006",
+            at,
+            "the used_for of its key \"b/1/1/0\" cannot be read: ",
+        ),
+        (
+            "UPDATE reservo_keys SET booking = -6",
+            "-6",
+            None,
+            "the booking of its key \"b/1/1/0\" cannot be read: ",
+        ),
+    ];
+    for (sql, booking, at, what) in cases {
+        let place = sound();
+        edit(&place, sql);
+        edit(
+            &place,
+            "UPDATE events SET body = replace(body, '6000', '1000') WHERE kind = 'handoff_committed'",
+        );
+        let (code, report) = verified(&place, &[]);
+        assert_eq!(
+            (code, &report["findings"][0]["seq"], &report["conversations"]),
+            (1, &json!(12), &json!(2))
+        );
+        let findings = report["ledger"]["findings"].as_array().unwrap();
+        let found = &findings[0];
+        assert!(found["what"].as_str().unwrap().starts_with(what), "{sql}: {findings:?}");
+        let (conversation, seq) = (at.map(|at| at.0), at.map(|at| at.1));
+        assert_eq!(
+            json!([found["booking"], found["conversation"], found["seq"], findings.len()]),
+            json!([booking, conversation, seq, 1]),
+            "{sql}: {findings:?}"
+        );
+        // Who asks for something else is none the worse for it.
+        place.then(&["ask", "Quote Focus pro 3h"]).fine();
+        let other = place.json(&["ask", "Book Forum team for 1 hour on 2026-12-05 at 10, for Bob"]);
+        let id = other["waiting"][0]["id"].as_str().unwrap();
+        let booked = place.json(&["answer", id, "approve"]);
+        assert!(booked["done"][0]["result"]["booking_id"].is_string(), "{sql}: {booked}");
+    }
+}
+
+/// A ledger of which a table is gone is told, beside what is found in the records.
+#[test]
+fn a_ledger_that_has_lost_a_table_is_a_finding_and_is_not_written_to() {
+    for (sql, what) in [
+        ("DROP TABLE reservo_bookings", "the table reservo_bookings is not there"),
+        ("DROP TABLE reservo_keys", "the table reservo_keys is not there"),
+        ("DROP TABLE reservo_ledger", "the table reservo_ledger is not there"),
+        ("DELETE FROM reservo_ledger", "the table reservo_ledger has no version"),
+    ] {
+        let place = sound();
+        edit(
+            &place,
+            "UPDATE events SET body = replace(body, '6000', '1000') WHERE kind = 'handoff_committed'",
+        );
+        let raw = Connection::open(place.journal()).unwrap();
+        raw.pragma_update(None, "foreign_keys", false).unwrap();
+        raw.execute_batch(sql).unwrap();
+        let (code, report) = verified(&place, &[]);
+        assert_eq!((code, &report["findings"][0]["seq"]), (1, &json!(12)), "{sql}");
+        let findings = report["ledger"]["findings"].as_array().unwrap();
+        let told = findings[0]["what"].as_str().unwrap();
+        assert!(findings.len() == 1 && told.contains(what), "{sql}: {findings:?}");
+        let said = place.then(&["--json", "ask", "Quote Focus pro 3h"]);
+        let error = &said.json()["error"];
+        assert_eq!(
+            (said.code, &error["code"], &error["whose"]),
+            (1, &json!("altered"), &json!("journal")),
+            "{sql}"
+        );
+        assert!(error["message"].as_str().unwrap().contains(what), "{sql}: {error}");
+    }
+}
+
+/// The journal's own tables too.
+#[test]
+fn a_journal_that_has_lost_a_table_is_told_as_altered() {
+    let place = sound();
+    Connection::open(place.journal()).unwrap().execute_batch("DROP TABLE late_results").unwrap();
+    for command in [&["verify"][..], &["runs"], &["ask", "Quote Focus pro 3h"]] {
+        let said = place.then(&[&["--json"], command].concat());
+        let error = &said.json()["error"];
+        assert_eq!((said.code, &error["code"], &error["whose"]), (1, &json!("altered"), &json!("journal")));
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains("late_results") && message.contains("take the file from a copy"),
+            "{message}"
+        );
+    }
+}
+
+/// A chain can be computed anew; the time of a record stands in its body too.
+#[test]
+fn a_time_that_is_another_than_that_of_the_body_is_found() {
+    use sommelier_store::{Epoch, Event, Journal, SqliteStore};
+
+    let (from, to) = (sound(), Place::new());
+    let read = SqliteStore::open(from.journal()).unwrap();
+    let written = SqliteStore::open(to.journal()).unwrap();
+    let moved = |kind: &str| if kind == "tool_intended" { 1 } else { 0 };
+    let records = read.load("a", 1).unwrap();
+    let events = records.iter().map(|record| &record.event).filter(|event| event.kind() != "lease_taken");
+    let events: Vec<Event> = events
+        .map(|event| {
+            Event::new(event.kind(), event.version(), event.at() + moved(event.kind()), event.body()).unwrap()
+        })
+        .collect();
+    written.append("a", 0, Epoch::NONE, &events).unwrap();
+    drop((read, written));
+    let (code, report) = verified(&to, &[]);
+    let what = "the time of tool_intended is 1796032800001 beside its body and 1796032800000 in it";
+    assert_eq!((code, &report["findings"]), (1, &json!([{ "conversation": "a", "seq": 6, "what": what }])));
+    let said = to.then(&["--json", "resume", "a"]);
+    let error = &said.json()["error"];
+    assert_eq!((said.code, &error["code"], &error["whose"]), (1, &json!("diverged"), &json!("journal")));
+}

@@ -344,3 +344,37 @@ fn a_chat_that_fails_prints_what_was_answered_before_with_the_error() {
         (2, &json!("chat"), &json!("over"))
     );
 }
+
+/// A file that another process writes to for long is no fault of the journal, and who only looks need not wait for it.
+#[test]
+fn a_file_that_is_locked_is_told_as_busy_and_looked_at_all_the_same() {
+    let place = Place::new();
+    assert_eq!(place.says(&["ask", "--conversation", "b", BOOKING]).code, 3);
+    let other = rusqlite::Connection::open(place.journal()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = Instant::now();
+    for look in [&["verify"][..], &["inbox"], &["runs"], &["show", "b"], &["export"], &["sweep"]] {
+        assert_eq!(place.says(look).code, 0, "{look:?}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    thread::scope(|scope| {
+        for command in [
+            &["ask", "hello"][..],
+            &["answer", "b/1/1/0", "approve"],
+            &["cancel", "b"],
+            &["invite", "b/1/1/0"],
+        ] {
+            let place = &place;
+            scope.spawn(move || {
+                let said = place.apart(&[&["--json"], command].concat());
+                let error = &said.json()["error"];
+                let told = (said.code, &error["code"], &error["whose"]);
+                assert_eq!(told, (1, &json!("busy"), &json!("other_process")), "{command:?} {error}");
+            });
+        }
+    });
+    // The first who comes makes the ledger, and waits for the file no less.
+    other.execute_batch("ROLLBACK; DROP TABLE reservo_keys; DROP TABLE reservo_bookings; DROP TABLE reservo_ledger; BEGIN IMMEDIATE").unwrap();
+    let said = place.apart(&["--json", "ask", "hello"]);
+    assert_eq!((said.code, &said.json()["error"]["code"]), (1, &json!("busy")), "{said:?}");
+}

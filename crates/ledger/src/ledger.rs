@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use sommelier_store::SqliteStore;
 use thiserror::Error;
 
-use crate::pages::{Pages, UsedKey, unreachable};
+use crate::pages::{Contents, Pages, UsedKey, unreachable};
 use crate::within::Within;
 
 /// A ledger of bookings in the file of a journal.
@@ -35,6 +35,12 @@ pub enum LedgerError {
         /// The version that is known here.
         known: i64,
     },
+    /// The tables are not those that were made: somebody has written to the file past the ledger.
+    #[error("the ledger is not as it was made: {what}")]
+    Altered {
+        /// What is not as it was.
+        what: String,
+    },
     /// SQLite refuses, with what it says.
     #[error("SQLite: {0}")]
     Sqlite(#[from] rusqlite::Error),
@@ -53,9 +59,12 @@ impl SqliteBookings {
     /// It is of another release, or SQLite refuses it.
     pub fn beside(store: &SqliteStore) -> Result<Self, LedgerError> {
         let mut connection = store.connection()?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        Pages(&transaction).open()?;
-        transaction.commit()?;
+        // Whoever finds it there need not wait for those who write.
+        if !Pages(&connection).are_there()? {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            Pages(&transaction).open()?;
+            transaction.commit()?;
+        }
         Ok(Self::on(connection))
     }
 
@@ -65,11 +74,8 @@ impl SqliteBookings {
     /// It is of another release, or SQLite refuses it.
     pub fn find_beside(store: &SqliteStore) -> Result<Option<Self>, LedgerError> {
         let connection = store.connection()?;
-        if !Pages(&connection).are_there()? {
-            return Ok(None);
-        }
-        Pages(&connection).check()?;
-        Ok(Some(Self::on(connection)))
+        let is_there = Pages(&connection).are_there()?;
+        Ok(is_there.then(|| Self::on(connection)))
     }
 
     fn on(connection: Connection) -> Self {
@@ -79,15 +85,29 @@ impl SqliteBookings {
     /// Writes bookings down as they are, if the ledger has none and never had any. Tells whether it did.
     ///
     /// # Errors
-    /// [`ReservoError::LedgerUnreachable`].
-    pub fn begin_with(&self, bookings: impl IntoIterator<Item = Booking>) -> Result<bool, ReservoError> {
-        self.step(|pages| {
-            if !pages.all()?.is_empty() {
-                return Ok(false);
-            }
-            bookings.into_iter().try_for_each(|booking| pages.write(&booking).map_err(unreachable))?;
-            Ok(true)
-        })
+    /// SQLite refuses it.
+    pub fn begin_with(&self, bookings: impl IntoIterator<Item = Booking>) -> Result<bool, LedgerError> {
+        let mut connection = self.connection();
+        if Pages(&connection).is_begun()? {
+            return Ok(false);
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let pages = Pages(&transaction);
+        // Another process may have been faster.
+        if pages.is_begun()? {
+            return Ok(false);
+        }
+        bookings.into_iter().try_for_each(|booking| pages.write(&booking))?;
+        transaction.commit()?;
+        Ok(true)
+    }
+
+    /// All that is in it. A row that cannot be read hides no other: it is among [`Contents::bad`].
+    ///
+    /// # Errors
+    /// SQLite refuses to read them.
+    pub fn contents(&self) -> Result<Contents, LedgerError> {
+        Ok(Pages(&self.connection()).contents()?)
     }
 
     /// The keys that were used, in their order: what to hold a journal against, beside [`all`](Bookings::all).

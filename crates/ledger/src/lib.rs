@@ -51,4 +51,4 @@ mod pages;
 mod within;
 
 pub use ledger::{LedgerError, SqliteBookings};
-pub use pages::UsedKey;
+pub use pages::{BadRow, Contents, UsedKey};

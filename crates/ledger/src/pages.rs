@@ -1,12 +1,17 @@
 //! The tables, the statements, and the steps of a ledger in one connection's transaction.
 
+use std::fmt;
+
 use reservo::booking::{BookingState, CancelReceipt, Customer, IdempotencyKey, KeyUse, NewBooking, TimeSlot};
 use reservo::policy::OpeningHours;
 use reservo::{Booking, BookingId, Cents, Hours, ReservoError, Room};
-use rusqlite::types::Type;
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 
 use crate::ledger::LedgerError;
+
+/// The tables.
+const NAMES: [&str; 3] = ["reservo_ledger", "reservo_bookings", "reservo_keys"];
 
 /// The version of the tables.
 const VERSION: i64 = 1;
@@ -44,9 +49,48 @@ pub struct UsedKey {
     pub booking: BookingId,
 }
 
+/// A row that no ledger writes: somebody has written to the file past it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRow {
+    /// The booking's number, as it stands there. One in the range of a [`BookingId`] may be a booking's.
+    pub booking: i64,
+    /// The key, where it is the row of one.
+    pub key: Option<IdempotencyKey>,
+    /// The first column that cannot be read.
+    pub column: &'static str,
+    /// Why not.
+    pub why: String,
+}
+
+impl fmt::Display for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { booking, key, column, why } = self;
+        match key {
+            None => write!(f, "the {column} of booking {booking} cannot be read: {why}"),
+            Some(key) => write!(f, "the {column} of the key {:?} cannot be read: {why}", key.0),
+        }
+    }
+}
+
+/// All that is in a ledger, whatever it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The bookings that can be read, in the order of their ids.
+    pub bookings: Vec<Booking>,
+    /// The keys that can be read, in their order.
+    pub keys: Vec<UsedKey>,
+    /// The rows that cannot be read.
+    pub bad: Vec<BadRow>,
+}
+
 /// What an error of SQLite's means for who wants a room.
 pub(crate) fn unreachable(error: rusqlite::Error) -> ReservoError {
     ReservoError::LedgerUnreachable { value: error.to_string() }
+}
+
+/// What a row that cannot be read means for who wants a room that it may have.
+fn unreadable(bad: BadRow) -> ReservoError {
+    ReservoError::LedgerUnreachable { value: bad.to_string() }
 }
 
 pub(crate) struct Pages<'a>(pub(crate) &'a Connection);
@@ -58,19 +102,58 @@ impl Pages<'_> {
             self.0.execute_batch(TABLES)?;
             self.0.execute("INSERT INTO reservo_ledger VALUES (?1)", [VERSION])?;
         }
-        self.check()
+        Ok(())
     }
 
-    /// Whether there are tables.
-    pub(crate) fn are_there(&self) -> rusqlite::Result<bool> {
-        let look = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'reservo_ledger'";
-        self.0.query_row(look, (), |row| row.get(0))
+    /// Whether there are tables. Those of another release are refused, and those of which one is gone.
+    pub(crate) fn are_there(&self) -> Result<bool, LedgerError> {
+        let mut look =
+            self.0.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
+        let mut lost = Vec::new();
+        for name in NAMES {
+            if !look.exists([name])? {
+                lost.push(name);
+            }
+        }
+        match lost.first() {
+            None => self.check().map(|()| true),
+            Some(_) if lost.len() == NAMES.len() => Ok(false),
+            Some(name) => Err(LedgerError::Altered { what: format!("the table {name} is not there") }),
+        }
     }
 
-    /// Refuses tables of another release.
-    pub(crate) fn check(&self) -> Result<(), LedgerError> {
-        let found = self.0.query_row("SELECT version FROM reservo_ledger", (), |row| row.get(0))?;
-        if found == VERSION { Ok(()) } else { Err(LedgerError::UnknownVersion { found, known: VERSION }) }
+    fn check(&self) -> Result<(), LedgerError> {
+        let version = self.0.query_row("SELECT version FROM reservo_ledger", (), |row| row.get(0));
+        match version.optional()? {
+            Some(VERSION) => Ok(()),
+            Some(found) => Err(LedgerError::UnknownVersion { found, known: VERSION }),
+            None => Err(LedgerError::Altered { what: "the table reservo_ledger has no version".to_owned() }),
+        }
+    }
+
+    /// Whether anything was ever booked.
+    pub(crate) fn is_begun(&self) -> rusqlite::Result<bool> {
+        self.0.prepare_cached("SELECT 1 FROM reservo_bookings")?.exists(())
+    }
+
+    /// All rows, each read by itself.
+    pub(crate) fn contents(&self) -> rusqlite::Result<Contents> {
+        let mut contents = Contents::default();
+        let mut statement = self.0.prepare_cached("SELECT * FROM reservo_bookings ORDER BY id")?;
+        for row in statement.query_map((), |row| Ok(booking(row)))? {
+            match row? {
+                Ok(booking) => contents.bookings.push(booking),
+                Err(bad) => contents.bad.push(bad),
+            }
+        }
+        let mut statement = self.0.prepare_cached("SELECT * FROM reservo_keys ORDER BY key")?;
+        for row in statement.query_map((), |row| Ok(used_key(row)))? {
+            match row? {
+                Ok(used) => contents.keys.push(used),
+                Err(bad) => contents.bad.push(bad),
+            }
+        }
+        Ok(contents)
     }
 
     pub(crate) fn find(&self, id: BookingId) -> Result<Option<Booking>, ReservoError> {
@@ -78,7 +161,7 @@ impl Pages<'_> {
     }
 
     pub(crate) fn used(&self, key: &IdempotencyKey) -> Result<Option<(KeyUse, Booking)>, ReservoError> {
-        let read = |row: &Row<'_>| Ok((used_for(row)?, booking(row)?));
+        let read = |row: &Row<'_>| Ok(used_key(row).and_then(|used| Ok((used.used_for, booking(row)?))));
         let find = || {
             self.0
                 .prepare_cached(
@@ -87,7 +170,7 @@ impl Pages<'_> {
                 .query_row(named_params! {":key": key.0}, read)
                 .optional()
         };
-        find().map_err(unreachable)
+        find().map_err(unreachable)?.transpose().map_err(unreadable)
     }
 
     pub(crate) fn overlap(&self, room: Room, slot: TimeSlot) -> Result<Option<Booking>, ReservoError> {
@@ -106,23 +189,13 @@ impl Pages<'_> {
     }
 
     pub(crate) fn all(&self) -> Result<Vec<Booking>, ReservoError> {
-        let read = || {
-            let mut statement = self.0.prepare_cached("SELECT * FROM reservo_bookings ORDER BY id")?;
-            statement.query_map((), booking)?.collect::<rusqlite::Result<_>>()
-        };
-        read().map_err(unreachable)
+        let Contents { bookings, bad, .. } = self.contents().map_err(unreachable)?;
+        bad.into_iter().find(|bad| bad.key.is_none()).map_or(Ok(bookings), |bad| Err(unreadable(bad)))
     }
 
     pub(crate) fn keys(&self) -> Result<Vec<UsedKey>, ReservoError> {
-        let used = |row: &Row<'_>| {
-            let key = IdempotencyKey(row.get("key")?);
-            Ok(UsedKey { key, used_for: used_for(row)?, booking: BookingId::new(row.get("booking")?) })
-        };
-        let read = || {
-            let mut statement = self.0.prepare_cached("SELECT * FROM reservo_keys ORDER BY key")?;
-            statement.query_map((), used)?.collect::<rusqlite::Result<_>>()
-        };
-        read().map_err(unreachable)
+        let Contents { keys, bad, .. } = self.contents().map_err(unreachable)?;
+        bad.into_iter().find(|bad| bad.key.is_some()).map_or(Ok(keys), |bad| Err(unreadable(bad)))
     }
 
     pub(crate) fn insert(&self, new: NewBooking, key: &IdempotencyKey) -> Result<Booking, ReservoError> {
@@ -192,7 +265,10 @@ impl Pages<'_> {
     }
 
     fn next_id(&self) -> rusqlite::Result<BookingId> {
-        let mut statement = self.0.prepare_cached("SELECT ifnull(max(id), 0) + 1 FROM reservo_bookings")?;
+        // A number that is none of a booking is somebody else's writing.
+        let mut statement = self.0.prepare_cached(
+            "SELECT ifnull(max(id), 0) + 1 FROM reservo_bookings WHERE id BETWEEN 0 AND 4294967294",
+        )?;
         statement.query_row((), |row| row.get(0)).map(BookingId::new)
     }
 
@@ -201,8 +277,9 @@ impl Pages<'_> {
         statement: &str,
         values: &[(&str, &dyn rusqlite::ToSql)],
     ) -> Result<Option<Booking>, ReservoError> {
-        let find = || self.0.prepare_cached(statement)?.query_row(values, booking).optional();
-        find().map_err(unreachable)
+        let read = |row: &Row<'_>| Ok(booking(row));
+        let find = || self.0.prepare_cached(statement)?.query_row(values, read).optional();
+        find().map_err(unreachable)?.transpose().map_err(unreadable)
     }
 }
 
@@ -213,39 +290,68 @@ const fn word(used_for: KeyUse) -> &'static str {
     }
 }
 
-fn used_for(row: &Row<'_>) -> rusqlite::Result<KeyUse> {
-    match row.get::<_, String>("used_for")? {
-        text if text == word(KeyUse::Book) => Ok(KeyUse::Book),
-        text if text == word(KeyUse::Cancel) => Ok(KeyUse::Cancel),
-        text => Err(foreign(format!("a key is used for {text:?}").into())),
-    }
-}
-
 /// The house closes when it likes; a booking that was made when it closed later is one all the same.
 const ANY_HOUR: OpeningHours = OpeningHours { opens: 0, closes: 24 };
 
-fn booking(row: &Row<'_>) -> rusqlite::Result<Booking> {
-    let text = |column: &str| row.get::<_, String>(column);
-    let refund: Option<i64> = row.get("refund_cents")?;
-    let hours = Hours::new(row.get("hours")?).map_err(wrong)?;
-    let date = text("date")?.parse().map_err(wrong)?;
-    Ok(Booking {
-        id: BookingId::new(row.get("id")?),
-        room: text("room")?.parse().map_err(wrong)?,
-        plan: text("plan")?.parse().map_err(wrong)?,
-        slot: TimeSlot::new(date, row.get("start_hour")?, hours, ANY_HOUR).map_err(wrong)?,
-        customer: Customer::new(&text("customer")?).map_err(wrong)?,
-        total_cents: Cents(row.get("total_cents")?),
-        state: refund
-            .map_or(BookingState::Booked, |refund| BookingState::Cancelled { refund_cents: Cents(refund) }),
+fn used_key(row: &Row<'_>) -> Result<UsedKey, BadRow> {
+    let text: String = value(row, "key").unwrap_or_default();
+    let bad = |column, why| BadRow {
+        booking: row.get("booking").unwrap_or_default(),
+        key: Some(IdempotencyKey(text.clone())),
+        column,
+        why,
+    };
+    let key = IdempotencyKey(value(row, "key").map_err(|why| bad("key", why))?);
+    let used_for: String = value(row, "used_for").map_err(|why| bad("used_for", why))?;
+    let used_for = [KeyUse::Book, KeyUse::Cancel]
+        .into_iter()
+        .find(|known| word(*known) == used_for)
+        .ok_or_else(|| bad("used_for", format!("{used_for:?} is nothing that a key is used for")))?;
+    let booking = BookingId::new(value(row, "booking").map_err(|why| bad("booking", why))?);
+    Ok(UsedKey { key, used_for, booking })
+}
+
+fn booking(row: &Row<'_>) -> Result<Booking, BadRow> {
+    read_booking(row).map_err(|(column, why)| BadRow {
+        booking: row.get("id").unwrap_or_default(),
+        key: None,
+        column,
+        why,
     })
 }
 
-/// A value that no ledger writes.
-fn wrong(error: ReservoError) -> rusqlite::Error {
-    foreign(Box::new(error))
+/// The booking, or the first column that cannot be read and why.
+fn read_booking(row: &Row<'_>) -> Result<Booking, (&'static str, String)> {
+    let id = BookingId::new(column(row, "id", Ok::<u32, ReservoError>)?);
+    let room = column(row, "room", |text: String| text.parse())?;
+    let plan = column(row, "plan", |text: String| text.parse())?;
+    let date = column(row, "date", |text: String| text.parse())?;
+    let hours = column(row, "hours", Hours::new)?;
+    let slot = column(row, "start_hour", |start| TimeSlot::new(date, start, hours, ANY_HOUR))?;
+    let customer = column(row, "customer", |text: String| Customer::new(&text))?;
+    let total_cents = column(row, "total_cents", |cents| Ok::<_, ReservoError>(Cents(cents)))?;
+    let state =
+        column(row, "refund_cents", |refund: Option<i64>| {
+            Ok::<_, ReservoError>(refund.map_or(BookingState::Booked, |refund| BookingState::Cancelled {
+                refund_cents: Cents(refund),
+            }))
+        })?;
+    Ok(Booking { id, room, plan, slot, customer, total_cents, state })
 }
 
-fn foreign(error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, error)
+fn column<T: FromSql, V>(
+    row: &Row<'_>,
+    name: &'static str,
+    read: impl FnOnce(T) -> Result<V, ReservoError>,
+) -> Result<V, (&'static str, String)> {
+    let found = value(row, name).map_err(|why| (name, why))?;
+    read(found).map_err(|why| (name, why.to_string()))
+}
+
+fn value<T: FromSql>(row: &Row<'_>, name: &str) -> Result<T, String> {
+    row.get(name).map_err(|error| match error {
+        rusqlite::Error::FromSqlConversionFailure(.., why) => why.to_string(),
+        rusqlite::Error::IntegralValueOutOfRange(_, number) => format!("{number} is out of range"),
+        other => other.to_string(),
+    })
 }

@@ -376,7 +376,7 @@ fn tables_that_were_altered_are_told() {
     let cases = [
         ("CREATE TRIGGER mine BEFORE INSERT ON events BEGIN SELECT raise(IGNORE); END", Some("mine")),
         ("CREATE INDEX mine ON events (at)", Some("mine")),
-        ("DROP TABLE late_results", Some("a table that is not there")),
+        ("DROP TABLE late_results", Some("late_results, which is not there,")),
         ("DROP TABLE claims; CREATE VIEW claims AS SELECT 'a' AS name, 'b' AS conversation", Some("claims")),
         ("ALTER TABLE conversations ADD COLUMN mine TEXT", Some("conversations")),
         (

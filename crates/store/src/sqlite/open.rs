@@ -300,7 +300,7 @@ fn check_tables(connection: &Connection, path: &Path, state: State) -> Result<()
         connection.prepare("SELECT name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
     let is_ours = |name: &String| OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
     let mut rows = statement.query(())?;
-    let mut count = 0;
+    let mut lost: Vec<&str> = tables(state).filter_map(|table| table.split_whitespace().nth(2)).collect();
     while let Some(row) = rows.next()? {
         let (name, table, sql): (String, String, String) =
             (row.get("name")?, row.get("tbl_name")?, row.get("sql")?);
@@ -310,12 +310,14 @@ fn check_tables(connection: &Connection, path: &Path, state: State) -> Result<()
         if !expected.contains(&words(&sql)) {
             return Err(OpenError::Altered { path: path.to_owned(), what: name });
         }
-        count += 1;
+        lost.retain(|lost| *lost != name);
     }
-    if count == expected.len() {
-        return Ok(());
+    match lost.first() {
+        None => Ok(()),
+        Some(lost) => {
+            Err(OpenError::Altered { path: path.to_owned(), what: format!("{lost}, which is not there,") })
+        }
     }
-    Err(OpenError::Altered { path: path.to_owned(), what: "a table that is not there".to_owned() })
 }
 
 /// Makes the tables that are not there yet, all of them or none.
