@@ -7,7 +7,7 @@ use sommelier_protocol::{ModelRequest, RawJson, System, ToolChoice, ToolDefiniti
 use super::Settings;
 use super::settings::is_forced;
 use crate::ProviderError;
-use crate::members::Members;
+use crate::members::{Members, OnTheWire as _};
 
 /// The body of a request. The same request and settings give the same bytes; a streamed one differs by the member
 /// `stream` alone, which stands last.
@@ -71,7 +71,7 @@ fn system<'a>(
         System::Blocks(raw) => raw.read().map_err(unwritable)?,
     };
     if let Some(last) = blocks.last_mut() {
-        last.set("cache_control", RawJson::parse(cache.control()).map_err(unwritable)?);
+        last.put("cache_control", RawJson::parse(cache.control()).map_err(unwritable)?);
     }
     let blocks = RawJson::of(&blocks).map_err(unwritable)?;
     Ok(Some(Cow::Owned(System::Blocks(blocks))))
@@ -86,7 +86,7 @@ fn tools<'a>(
         return Ok(Cow::Borrowed(&request.tools));
     };
     let mut members: Members = RawJson::of(last).and_then(|raw| raw.read()).map_err(unwritable)?;
-    members.set("cache_control", RawJson::parse(cache.control()).map_err(unwritable)?);
+    members.put("cache_control", RawJson::parse(cache.control()).map_err(unwritable)?);
     let marked = RawJson::of(&members).and_then(|raw| raw.read()).map_err(unwritable)?;
     Ok(Cow::Owned(others.iter().cloned().chain([marked]).collect()))
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use sommelier_protocol::{ModelResponse, RawJson, ToolUse};
 
 use super::reply::{decode, error_in_stream};
-use crate::members::Members;
+use crate::members::{Members, OnTheWire as _};
 use crate::observer::Tell;
 use crate::sse::{Event, EventReader};
 use crate::{ProviderError, ReplyLimits};
@@ -218,9 +218,9 @@ impl Stream {
         }
         let blocks: Vec<RawJson> =
             self.blocks.into_iter().map(Block::into_json).collect::<Result<_, _>>().map_err(unfit)?;
-        message.set("content", RawJson::of(&blocks).map_err(unfit)?);
-        if message.get("usage").is_some() || !self.usage.is_empty() {
-            message.set("usage", RawJson::of(&self.usage).map_err(unfit)?);
+        message.put("content", RawJson::of(&blocks).map_err(unfit)?);
+        if message.get("usage").is_some() || !self.usage.0.is_empty() {
+            message.put("usage", RawJson::of(&self.usage).map_err(unfit)?);
         }
         decode(&serde_json::to_vec(&message).map_err(unfit)?)
     }
@@ -305,20 +305,20 @@ impl Block {
         for (name, more) in [("thinking", &self.thinking), ("text", &self.text)] {
             if !more.is_empty() {
                 let begun = members.text(name).unwrap_or_default();
-                members.set(name, RawJson::string(&format!("{begun}{more}")));
+                members.put(name, RawJson::string(&format!("{begun}{more}")));
             }
         }
         if let Some(signature) = &self.signature {
-            members.set("signature", RawJson::string(signature));
+            members.put("signature", RawJson::string(signature));
         }
         if !self.input.trim().is_empty() {
-            members.set("input", input(&self.input)?);
+            members.put("input", input(&self.input)?);
         }
         if !self.citations.is_empty() {
             let mut all: Vec<RawJson> =
                 members.get("citations").and_then(|begun| begun.read().ok()).unwrap_or_default();
             all.extend(self.citations);
-            members.set("citations", RawJson::of(&all)?);
+            members.put("citations", RawJson::of(&all)?);
         }
         RawJson::of(&members)
     }

@@ -8,7 +8,7 @@ use sommelier_protocol::{
 
 use super::request::unwritable;
 use crate::ProviderError;
-use crate::members::Members;
+use crate::members::{Members, OnTheWire as _};
 
 /// Tool calls for models that have none: the server holds the model to a schema, under which its reply is one JSON object.
 ///

@@ -7,7 +7,7 @@ use sommelier_protocol::{ModelRequest, RawJson, ToolChoice};
 use super::Settings;
 use crate::ProviderError;
 use crate::anthropic::{has_results, is_forced};
-use crate::members::Members;
+use crate::members::{Members, OnTheWire as _};
 
 /// The body of a request. The same request and settings give the same bytes; a streamed one differs by the members
 /// `stream` and `stream_options` alone, which stand last.
@@ -60,7 +60,7 @@ struct Body(Members);
 
 impl Body {
     fn set(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), ProviderError> {
-        self.0.set(name, RawJson::of(value).map_err(unwritable)?);
+        self.0.put(name, RawJson::of(value).map_err(unwritable)?);
         Ok(())
     }
 
