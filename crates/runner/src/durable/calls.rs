@@ -11,13 +11,13 @@ use std::time::Duration;
 use sommelier_handoff::{AskedCall, CallTools, Effect as Begun, Input, InputKind, Millis, Relay, Step};
 use sommelier_protocol::ToolUse;
 use sommelier_runtime::tool::{
-    Effect, Failure, Found, MOST_AT_ONCE, Within, at_once, idempotency_key, query_whole,
+    Declaration, Effect, Failure, Found, MOST_AT_ONCE, Within, at_once, idempotency_key, query_whole,
 };
 use sommelier_runtime::{Definition, ToolOutput};
 use tracing::{Span, dispatcher};
 
 use super::log::{Log, Worked};
-use super::{MOST_ATTEMPTS, Works};
+use super::{DurableRunner, Works};
 use crate::dispatch::{self, Pass};
 use crate::journal::JournalError;
 use crate::secrets::Vault;
@@ -34,8 +34,18 @@ struct Desk<'a> {
     scope: String,
 }
 
+/// How often a call is begun.
+const MOST_ATTEMPTS: u32 = DurableRunner::MOST_ATTEMPTS;
+
 /// What is to be done with each call of a reply, in order of their places.
 type Courses<'a> = Vec<(usize, &'a ToolUse, Course)>;
+
+/// The effect that a call is for: two calls with equal ones are for the same.
+#[derive(PartialEq, Eq)]
+struct Meant<'a> {
+    tool: &'a str,
+    business_key: String,
+}
 
 /// What is to be done with a call.
 enum Course {
@@ -126,24 +136,41 @@ impl<'a> Desk<'a> {
 
     fn courses(&self) -> Result<Courses<'a>, JournalError> {
         let mut courses: Courses<'a> = Vec::new();
+        // Those of earlier calls of the reply that are to run or may have run.
+        let mut meant: Vec<(Meant<'a>, &ToolUse)> = Vec::new();
         for (place, call) in self.calls.calls() {
-            let course = match self.course(place, call)? {
-                Course::Run(pass) if !self.calls.may_repeat(place) => {
-                    self.twin(call, &courses).map_or(Course::Run(pass), Course::Repeats)
+            let effect = self.meant(call);
+            let mut course = self.course(place, call, effect.as_ref())?;
+            if let Some(effect) = effect {
+                let twin = meant.iter().find(|(other, _)| *other == effect);
+                if let (Course::Run(_), false, Some((_, twin))) =
+                    (&course, self.calls.may_repeat(place), twin)
+                {
+                    course = Course::Repeats(
+                        format!("call {} of the same reply is for the same", twin.id()).into(),
+                    );
                 }
-                course => course,
-            };
+                if !matches!(course, Course::Run(Pass::Answered(_) | Pass::Denied(_))) {
+                    meant.push((effect, call));
+                }
+            }
             courses.push((place, call, course));
         }
         Ok(courses)
     }
 
-    fn course(&self, place: usize, call: &ToolUse) -> Result<Course, JournalError> {
+    fn course(
+        &self,
+        place: usize,
+        call: &ToolUse,
+        effect: Option<&Meant<'_>>,
+    ) -> Result<Course, JournalError> {
         if let Some(begun) = self.log.begun(self.run_name(), place) {
             return Ok(self.gone_on(place, call, &begun));
         }
         if !self.calls.may_repeat(place)
-            && let Some(earlier) = self.repeated(place, call)?
+            && let Some(effect) = effect
+            && let Some(earlier) = self.repeated(place, effect)?
         {
             return Ok(Course::Repeats(earlier));
         }
@@ -156,46 +183,33 @@ impl<'a> Desk<'a> {
 
     /// What is to be told of an effect that stands and is the one that this call is for: a model that plans anew calls for
     /// it under another key, and a customer who is in a hurry asks for it in a second conversation.
-    fn repeated(&self, place: usize, call: &ToolUse) -> Result<Option<Box<str>>, JournalError> {
-        let Some(business_key) = self.business_key(call) else { return Ok(None) };
+    fn repeated(&self, place: usize, effect: &Meant<'_>) -> Result<Option<Box<str>>, JournalError> {
+        let Meant { tool, business_key } = effect;
         let key = idempotency_key(&self.scope, place);
-        let unknown = || format!("{} may have happened; nobody knows", call.name()).into();
+        let unknown = || format!("{tool} may have happened; nobody knows").into();
         let here = self.log.chronicle(|chronicle| {
-            let earlier = chronicle.live(call.name(), &business_key, &key)?;
+            let earlier = chronicle.live(tool, business_key, &key)?;
             Some(earlier.result.clone().unwrap_or_else(unknown))
         });
-        let declared = self.agent.table().declaration(call.name());
-        if here.is_some()
-            || declared.is_none_or(|of| of.is_per_conversation() || of.effect() == Effect::ReadOnly)
-        {
+        let declared = self.agent.table().declaration(tool);
+        if here.is_some() || declared.is_none_or(Declaration::is_per_conversation) {
             return Ok(here);
         }
-        let by = self.log.claimed_elsewhere(&Begun::claim_of(call.name(), &business_key))?;
+        let by = self.log.claimed_elsewhere(&Begun::claim_of(tool, business_key))?;
         Ok(by.map(|by| {
             // The model may come to read what the question says, and another customer's name is not for it.
-            tracing::info!(parent: self.span, conversation = by, tool = call.name(), "the same effect stands in another conversation");
-            format!("{} for the same stands in another conversation, or is under way there", call.name()).into()
+            tracing::info!(parent: self.span, conversation = by, tool, "the same effect stands in another conversation");
+            format!("{tool} for the same stands in another conversation, or is under way there").into()
         }))
     }
 
-    /// An earlier call of the same reply that is for the same effect, and is to run or may have run.
-    fn twin(&self, call: &ToolUse, before: &[(usize, &ToolUse, Course)]) -> Option<Box<str>> {
-        let business_key = self.business_key(call)?;
-        let is_twin = |(_, other, course): &&(usize, &ToolUse, Course)| {
-            let runs = !matches!(course, Course::Run(Pass::Answered(_) | Pass::Denied(_)));
-            runs && other.name() == call.name() && self.business_key(other).as_ref() == Some(&business_key)
-        };
-        let (_, twin, _) = before.iter().find(is_twin)?;
-        Some(format!("call {} of the same reply is for the same", twin.id()).into())
-    }
-
-    /// Which effect a call is for, where it says so and can be run.
-    fn business_key(&self, call: &ToolUse) -> Option<String> {
+    /// Which effect a call is for, where it has one, says which and can be run.
+    fn meant(&self, call: &'a ToolUse) -> Option<Meant<'a>> {
         let table = self.agent.table();
         let business_key =
             table.business_key(call).filter(|_| table.effect(call.name()) != Effect::ReadOnly)?;
         dispatch::check(self.agent, call, self.vault).ok()?;
-        Some(business_key)
+        Some(Meant { tool: call.name(), business_key })
     }
 
     /// Calls that were begun and whose tool was switched off since. They are not called again, and what came of them is

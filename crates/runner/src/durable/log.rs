@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sommelier_handoff::{
-    AgentName, Announced, CallModel, CallTools, Chronicle, ENTRY_VERSION, Effect, HandOff, Input, InputKind,
-    Millis, Relay, Step, Unfed,
+    AgentName, Announced, Announcement, CallModel, CallTools, Chronicle, ENTRY_VERSION, Effect, HandOff,
+    Input, InputKind, Millis, Relay, Step, Unfed,
 };
 use sommelier_runtime::ToolOutput;
 
@@ -190,9 +190,9 @@ impl<'j> Log<'j> {
                 Some((Announced { run: run.into(), at, what }, calls.may_repeat(*place)))
             })
             .collect();
-        let mut before = None;
+        // Without a name to be taken there is nothing to go back to.
+        let before = intents.iter().any(|(told, _)| may_claim(&told.what)).then(|| inside.mark());
         for (told, takes_over) in intents {
-            before.get_or_insert_with(|| inside.mark());
             inside.intend(&self.conversation, told, takes_over);
         }
         let written = self.write(&mut inside);
@@ -362,6 +362,11 @@ struct Mark {
     pending: usize,
     chronicle: Chronicle,
     claims: BTreeSet<String>,
+}
+
+/// Whether a name may have to be taken when this is on record.
+fn may_claim(what: &Announcement) -> bool {
+    matches!(what, Announcement::ToolIntended { business_key: Some(_), per_conversation: false, .. })
 }
 
 /// Whether a name may have to be given back when this is on record.

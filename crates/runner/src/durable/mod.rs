@@ -50,10 +50,6 @@ pub use sweep::{Orphan, Orphans, Sweep, Swept};
 /// How long a lease runs unless set otherwise, in milliseconds.
 const TERM: Millis = 30_000;
 
-/// How often the same thing is begun again by itself, a reply by sweepers and a call that may be made again by any process:
-/// what ends its process each time is for a person to look at, or counts as failed where it can have had no effect.
-const MOST_ATTEMPTS: u32 = 5;
-
 /// Conversations whose state is kept in memory between turns, so that the next one needs no replay.
 const MOST_KEPT: usize = 256;
 
@@ -107,7 +103,7 @@ struct Held<'j> {
 impl<'a> DurableRunner<'a> {
     /// How often the same call of a tool or, by sweepers, the same reply of a model is begun: 5 times. What has ended its
     /// process each time is then left for a person, or counts as failed where it can have had no effect.
-    pub const MOST_ATTEMPTS: u32 = MOST_ATTEMPTS;
+    pub const MOST_ATTEMPTS: u32 = 5;
 
     /// A driver of conversations in `relay`, each written to `journal`.
     pub fn new(runner: &'a Runner<'a>, relay: &'a Relay, journal: &'a dyn Journal) -> Self {

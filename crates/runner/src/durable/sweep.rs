@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sommelier_handoff::{Hop, InputKind, Millis, Replay, Step};
 
-use super::{DurableError, DurableRunner, MOST_ATTEMPTS, Settled};
+use super::{DurableError, DurableRunner, Settled};
 use crate::journal::{JournalError, Record};
 
 /// A conversation in which something is to be done and nobody does it.
@@ -108,7 +108,7 @@ impl DurableRunner<'_> {
                 Orphan { is_over: true, conversation, .. } => {
                     Some(self.give(conversation, InputKind::Deadline { begun: true }))
                 }
-                Orphan { attempts, .. } if *attempts >= MOST_ATTEMPTS => None,
+                Orphan { attempts, .. } if *attempts >= Self::MOST_ATTEMPTS => None,
                 Orphan { conversation, .. } => Some(self.resume(conversation)),
             };
             Swept { orphan, outcome }
