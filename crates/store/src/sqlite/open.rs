@@ -16,7 +16,7 @@ use super::options::Options;
 const APPLICATION_ID: i32 = 0x536F_6D6D;
 
 /// The version of the tables.
-const VERSION: i32 = 3;
+const VERSION: i32 = STEPS.len() as i32;
 
 /// The tables of the journal, which nobody else writes to.
 pub(super) const OURS: [&str; 6] =
@@ -93,16 +93,8 @@ CREATE TABLE refused_tokens (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// What a file is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// There is nothing in it.
-    Empty,
-    /// A journal of an older version.
-    Older(i32),
-    /// A journal of this version.
-    Current,
-}
+/// What makes a journal of each version out of one of the version before, an empty file being of version 0.
+const STEPS: [&str; 3] = [TABLES, SINCE_1, SINCE_2];
 
 /// Why a file was not opened. Nothing in it was changed.
 #[derive(Debug, Error)]
@@ -196,12 +188,12 @@ pub(super) fn writable(path: &Path, options: &Options) -> Result<Connection, Ope
     // Whose it is comes first: changing the mode would write to the file of somebody else. It is looked at in
     // one transaction, since another process may just be making it.
     let look = connection.transaction()?;
-    let state = state(&look, path)?;
+    let version = version(&look, path)?;
     look.finish()?;
-    if state == State::Empty && !options.makes {
+    if version == 0 && !options.makes {
         return Err(OpenError::Absent { path: path.to_owned() });
     }
-    if state != State::Current {
+    if version < STEPS.len() {
         bring_up(&mut connection, path)?;
     }
     keep_a_log(&connection, options.busy)?;
@@ -260,47 +252,37 @@ fn cap(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
     connection.query_row(&format!("PRAGMA max_page_count = {pages}"), (), |_| Ok(()))
 }
 
-/// What is in the file? It is an error if it is not ours.
-fn state(connection: &Connection, path: &Path) -> Result<State, OpenError> {
+/// The version of the journal in the file, 0 where there is nothing in it. It is an error if it is not ours.
+fn version(connection: &Connection, path: &Path) -> Result<usize, OpenError> {
     let number = |pragma: &str| connection.query_row(pragma, (), |row| row.get::<_, i32>(0));
     let found = number("PRAGMA application_id").map_err(|error| no_database(path, error))?;
     if found == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0 {
-        return Ok(State::Empty);
+        return Ok(0);
     }
     if found != APPLICATION_ID {
         return Err(OpenError::Foreign { path: path.to_owned(), found });
     }
-    let state = match number("PRAGMA user_version")? {
-        VERSION => State::Current,
-        found @ 1..VERSION => State::Older(found),
-        found => return Err(OpenError::UnknownVersion { path: path.to_owned(), found, known: VERSION }),
+    let found = number("PRAGMA user_version")?;
+    let Some(version) = usize::try_from(found).ok().filter(|version| (1..=STEPS.len()).contains(version))
+    else {
+        return Err(OpenError::UnknownVersion { path: path.to_owned(), found, known: VERSION });
     };
-    check_tables(connection, path, state)?;
-    Ok(state)
-}
-
-/// The tables that a journal in this state has.
-fn tables(state: State) -> impl Iterator<Item = &'static str> {
-    let steps = match state {
-        State::Empty => 0,
-        State::Older(version) => version,
-        State::Current => VERSION,
-    };
-    let steps = usize::try_from(steps).unwrap_or_default();
-    [TABLES, SINCE_1, SINCE_2].into_iter().take(steps).flat_map(|step| step.split_inclusive(';'))
+    check_tables(connection, path, version)?;
+    Ok(version)
 }
 
 /// The journal's tables are as they were made, and nothing hangs on them that would write where the journal writes, or
 /// keep it from it.
-fn check_tables(connection: &Connection, path: &Path, state: State) -> Result<(), OpenError> {
+fn check_tables(connection: &Connection, path: &Path, version: usize) -> Result<(), OpenError> {
     let words = |text: &str| text.trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
+    let tables = || STEPS.iter().take(version).flat_map(|step| step.split_inclusive(';'));
     let expected: Vec<String> =
-        tables(state).map(|table| words(table.trim())).filter(|table| !table.is_empty()).collect();
+        tables().map(|table| words(table.trim())).filter(|table| !table.is_empty()).collect();
     let mut statement =
         connection.prepare("SELECT name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
     let is_ours = |name: &String| OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
     let mut rows = statement.query(())?;
-    let mut lost: Vec<&str> = tables(state).filter_map(|table| table.split_whitespace().nth(2)).collect();
+    let mut lost: Vec<&str> = tables().filter_map(|table| table.split_whitespace().nth(2)).collect();
     while let Some(row) = rows.next()? {
         let (name, table, sql): (String, String, String) =
             (row.get("name")?, row.get("tbl_name")?, row.get("sql")?);
@@ -324,22 +306,14 @@ fn check_tables(connection: &Connection, path: &Path, state: State) -> Result<()
 fn bring_up(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
-    let state = state(&transaction, path)?;
-    let before = match state {
-        State::Empty => {
-            transaction.execute_batch(TABLES)?;
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            1
-        }
-        State::Older(version) => version,
-        State::Current => VERSION,
-    };
-    for (version, more) in (1..).zip([SINCE_1, SINCE_2]) {
-        if version >= before {
-            transaction.execute_batch(more)?;
-        }
+    let version = version(&transaction, path)?;
+    if version == 0 {
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
-    if before != VERSION {
+    for step in STEPS.iter().skip(version) {
+        transaction.execute_batch(step)?;
+    }
+    if version < STEPS.len() {
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
     Ok(transaction.commit()?)
