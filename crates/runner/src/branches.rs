@@ -12,6 +12,7 @@ use crate::conduct::Ended;
 use crate::durable::Works;
 use crate::mailbox::Signals;
 use crate::runner::{Around, Driven, Unwritten};
+use crate::secrets::Vault;
 use crate::{RunError, Runner, spans};
 
 /// Branches of one reply that go on at the same time. Each may run as many tools at once as a reply may call, and those
@@ -36,7 +37,7 @@ impl Runner<'_> {
         let dispatch = dispatcher::get_default(Clone::clone);
         let works = Works::here();
         let (joint, branches) = delegation.split();
-        let asked: Vec<_> = branches.into_iter().map(|branch| asked(agent, branch)).collect();
+        let asked = branches.into_iter().map(|branch| asked(agent, branch, around.vault)).collect::<Vec<_>>();
         let driven = at_once(&asked, MOST_AT_ONCE, |slot| {
             let taken = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some((span, branch)) = taken else { return Err(panicked()) };
@@ -100,8 +101,8 @@ impl Runner<'_> {
 
 /// A branch with its span, where the thread that brings it further takes both out. The spans open in the order of the
 /// calls, whichever thread is the first to run; a branch that had ended when it was loaded is not asked again.
-fn asked(agent: &Span, branch: Branch) -> Mutex<Option<(Option<Span>, Branch)>> {
-    let span = branch.done().is_none().then(|| spans::delegate(agent, &branch));
+fn asked(agent: &Span, branch: Branch, vault: &Vault<'_>) -> Mutex<Option<(Option<Span>, Branch)>> {
+    let span = branch.done().is_none().then(|| spans::delegate(agent, &branch, vault.is_shown()));
     Mutex::new(Some((span, branch)))
 }
 

@@ -70,6 +70,7 @@ pub struct Guide;
 
 mod branches;
 mod conduct;
+mod contents;
 mod dispatch;
 pub mod durable;
 mod gate;

@@ -23,6 +23,7 @@ use crate::dispatch::Pass;
 use crate::durable::Log;
 use crate::mailbox::Signals;
 use crate::secrets::{Redact, Secrets, Vault};
+use crate::spans::Told;
 use crate::{Gate, Mailbox, Outcome, Parked, Report, RunError, dispatch, spans};
 
 /// Why a handoff could not be written down.
@@ -42,6 +43,8 @@ pub struct Runner<'m> {
     conversation: Option<String>,
     record: Option<Box<Record<'m>>>,
     redact: Option<Box<Redact<'m>>>,
+    trace: Option<String>,
+    shows_contents: bool,
 }
 
 impl<'m> Runner<'m> {
@@ -55,6 +58,8 @@ impl<'m> Runner<'m> {
             conversation: None,
             record: None,
             redact: None,
+            trace: None,
+            shows_contents: false,
         }
     }
 
@@ -155,9 +160,35 @@ impl<'m> Runner<'m> {
         self
     }
 
-    /// The vault of a run, with what is to be taken out of all words.
+    /// Names the trace in which runs are told, such as a W3C `traceparent` that the caller was given or the 32 hexadecimal
+    /// digits of a trace's id. It stands on each root as `trace`, and whoever exports the spans takes them there. A
+    /// [turn](crate::Turn::trace) may name another.
+    pub fn trace(mut self, name: impl Into<String>) -> Self {
+        self.trace = Some(name.into());
+        self
+    }
+
+    /// Puts what is said into the spans: instructions, messages, packages, arguments and results, each cut off at 64 KiB.
+    /// Otherwise none of it is in any span. It has passed the [redactor](Self::redact), and a secret argument is its handle.
+    ///
+    /// ```
+    /// # use sommelier_handoff::{Agent, Relay};
+    /// # use sommelier_runner::Runner;
+    /// # use sommelier_runtime::{ScriptedModel, script};
+    /// # let relay = Relay::builder().agent(Agent::new("clerk", "You greet.")).entry("clerk").build()?;
+    /// # let model = ScriptedModel::new().turn("clerk", |_| script::say("Good morning."));
+    /// let runner = Runner::new(model).redact(|text| text.replace("ada", "<name>")).show_contents();
+    /// # runner.run(&relay, "hello")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn show_contents(mut self) -> Self {
+        self.shows_contents = true;
+        self
+    }
+
+    /// The vault of a run, with what is to be taken out of all words, and who may see the rest.
     pub(crate) fn vault(&self, secrets: Secrets) -> Vault<'_> {
-        Vault::new(secrets, self.redact.as_deref())
+        Vault::new(secrets, self.redact.as_deref()).shown(self.shows_contents)
     }
 
     /// Begins a conversation with the user's words and drives it to its end.
@@ -264,11 +295,10 @@ impl<'m> Runner<'m> {
         at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
         around: &Around<'_>,
     ) -> Result<Driven<T>, RunError> {
-        let workflow = spans::workflow(step.run());
+        let told = around.log.map(Log::told).unwrap_or_default();
+        let told = Told { trace: told.trace.or(self.trace.as_deref()), ..told };
+        let workflow = spans::workflow(step.run(), told);
         let ended = Ended::of(step.run());
-        if let Some(trace) = around.log.and_then(|log| log.resumed()) {
-            spans::record_resumed(&workflow, trace);
-        }
         let driven = self.drive_under(relay, step, &workflow, at_handoff, around);
         let driven = driven.inspect_err(|error| spans::record_stopped(&workflow, error))?;
         // The answer leaves after its record is safe.
@@ -300,8 +330,7 @@ impl<'m> Runner<'m> {
         mut at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
         around: &Around<'_>,
     ) -> Result<Driven<T>, RunError> {
-        let conversation = step.run().conversation().to_owned();
-        let mut agent = spans::agent(parent, &conversation, step.run().active(), None);
+        let mut agent = spans::agent(parent, step.run(), None);
         // What comes from outside may have been begun by another driver.
         let mut begun = Begun::Perhaps;
         loop {
@@ -309,13 +338,15 @@ impl<'m> Runner<'m> {
             begun = Begun::Never;
             let seen = Seen::of(step.run());
             step = match step {
-                Step::CallModel(call) => seen.traced(relay, self.ask(relay, call, &agent, around)?, &agent),
+                Step::CallModel(call) => {
+                    seen.traced(relay, self.ask(relay, call, &agent, around)?, &agent, around.vault)
+                }
                 Step::CallTools(calls) => {
                     let step = match around.log {
                         Some(log) => self.run_tools_logged(relay, calls, &agent, (log, around.vault))?,
                         None => self.run_tools(relay, calls, &agent, around.vault)?,
                     };
-                    seen.traced(relay, step, &agent)
+                    seen.traced(relay, step, &agent, around.vault)
                 }
                 Step::AskHuman(_) => return Ok(Driven::Waiting(step)),
                 Step::Delegate(delegation) => {
@@ -325,10 +356,11 @@ impl<'m> Runner<'m> {
                         return Ok(Driven::open(Step::Delegate(delegation), unwritten));
                     }
                     let (step, at) = (Step::Delegate(delegation), (self.clock)());
-                    seen.traced(relay, self.feed(relay, step, InputKind::Joined, at, around.log)?, &agent)
+                    let step = self.feed(relay, step, InputKind::Joined, at, around.log)?;
+                    seen.traced(relay, step, &agent, around.vault)
                 }
                 Step::HandOff(handoff) => {
-                    let span = spans::handoff(&agent, relay, handoff.hop());
+                    let span = spans::handoff(&agent, relay, handoff.hop(), around.vault.is_shown());
                     let at = (self.clock)();
                     if let (Some(log), Some(_)) = (around.log, &self.record) {
                         log.flush().map_err(RunError::Unkept)?;
@@ -339,7 +371,7 @@ impl<'m> Runner<'m> {
                     };
                     let (step, is_taken) = self.take(relay, handoff, at, &span, around.log)?;
                     if is_taken {
-                        agent = spans::agent(parent, &conversation, step.run().active(), Some(&span));
+                        agent = spans::agent(parent, step.run(), Some(&span));
                     }
                     step
                 }
@@ -465,6 +497,10 @@ impl<'m> Runner<'m> {
         step.deadline().is_some_and(|until| until <= (self.clock)())
     }
 
+    pub(crate) fn trace_name(&self) -> Option<&str> {
+        self.trace.as_deref()
+    }
+
     pub(crate) fn now(&self) -> Millis {
         (self.clock)()
     }
@@ -490,8 +526,12 @@ impl<'m> Runner<'m> {
         let request = ModelRequest { time_left: self.time_left(call.run()), ..call.request(relay) };
         let model = self.models.get(&*request.caller).unwrap_or(&self.model);
         // What a model tells of itself is its adapter's code too.
-        let span = catch_unwind(AssertUnwindSafe(|| spans::chat(agent, &request, model)));
+        let conversation = call.run().conversation();
+        let span = catch_unwind(AssertUnwindSafe(|| spans::chat(agent, conversation, &request, model)));
         let span = span.unwrap_or_else(|_| Span::none());
+        if around.vault.is_shown() {
+            spans::show_request(&span, &request);
+        }
         // The step waits for its answer, so a panic of the model's adapter costs the call and not the conversation.
         let complete = AssertUnwindSafe(|| span.in_scope(|| model.complete(request)));
         let response = catch_unwind(complete).unwrap_or(Err(ModelError::Panicked));
@@ -500,6 +540,9 @@ impl<'m> Runner<'m> {
             (response, _) => response.map_err(|error| around.vault.error(error)),
         };
         spans::record_response(&span, &response);
+        if let (true, Ok(reply)) = (around.vault.is_shown(), &response) {
+            spans::show_reply(&span, reply);
+        }
         drop(span);
         let at = (self.clock)();
         match around.log {
@@ -626,7 +669,7 @@ impl Seen {
     }
 
     /// The step, after a span for each handoff and each question that was refused on the way to it.
-    fn traced(self, relay: &Relay, step: Step, agent: &Span) -> Step {
+    fn traced(self, relay: &Relay, step: Step, agent: &Span, vault: &Vault<'_>) -> Step {
         for link in step.run().links().iter().skip(self.links) {
             if let LinkOutcome::Refused { refusal } = &link.outcome {
                 spans::record_unasked(&spans::unasked(agent, link), refusal);
@@ -634,7 +677,7 @@ impl Seen {
         }
         let new = step.run().trail().hops().iter().skip(self.hops);
         for hop in new.filter(|hop| !hop.outcome.is_taken()) {
-            spans::record_hop(&spans::handoff(agent, relay, hop), &hop.outcome, 0);
+            spans::record_hop(&spans::handoff(agent, relay, hop, vault.is_shown()), &hop.outcome, 0);
         }
         step
     }

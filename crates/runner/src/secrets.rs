@@ -46,6 +46,7 @@ pub(crate) struct Secrets(Arc<RwLock<Pages>>);
 pub(crate) struct Vault<'r> {
     secrets: Secrets,
     redact: Option<&'r Redact<'r>>,
+    is_shown: bool,
 }
 
 #[derive(Default)]
@@ -61,7 +62,16 @@ struct Pages {
 impl<'r> Vault<'r> {
     /// The vault of `secrets`, and what is to be taken out of all words.
     pub(crate) fn new(secrets: Secrets, redact: Option<&'r Redact<'r>>) -> Self {
-        Self { secrets, redact }
+        Self { secrets, redact, is_shown: false }
+    }
+
+    /// Whether what has passed the vault is shown in spans.
+    pub(crate) fn shown(self, is_shown: bool) -> Self {
+        Self { is_shown, ..self }
+    }
+
+    pub(crate) fn is_shown(&self) -> bool {
+        self.is_shown
     }
 
     /// The secrets, to be kept while the run is not driven.

@@ -3,8 +3,8 @@
 //! The names follow OpenTelemetry's conventions for generative AI, which are still in development: they
 //! stand in this file and nowhere else, so that a change of them is a change here.
 
-use crate::RunError;
 use crate::journal::Head;
+use crate::{RunError, contents};
 use sommelier_handoff::{
     Branch, DelegateRefusal, DelegateStatus, Done, HandoffPackage, Hop, HopOutcome, Link, Relay, Run, RunEnd,
 };
@@ -16,8 +16,23 @@ use tracing::{Span, info_span};
 /// The target of every span of this crate.
 pub const TARGET: &str = "sommelier";
 
+/// What went wrong, of few distinct words, and that something did.
+fn fail(span: &Span, kind: &str) {
+    span.record("error.type", kind);
+    span.record("otel.status_code", "ERROR");
+}
+
+/// The caller's names for the traces of a root.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Told<'a> {
+    /// The one in which it is told.
+    pub(crate) trace: Option<&'a str>,
+    /// The one in which the turn began that is gone on with, by this process or by another.
+    pub(crate) resumed: Option<&'a str>,
+}
+
 /// One message of the user and all that follows from it: the root of a trace. The first one of a conversation says so.
-pub(crate) fn workflow(run: &Run) -> Span {
+pub(crate) fn workflow(run: &Run, told: Told<'_>) -> Span {
     let entry = run.active();
     let begins = run.messages() == 1 && run.model_calls() == 0;
     info_span!(
@@ -31,7 +46,8 @@ pub(crate) fn workflow(run: &Run) -> Span {
         gen_ai.conversation.id = run.conversation(),
         begins = begins.then_some(true),
         end = Empty,
-        resumed_trace = Empty,
+        trace = told.trace,
+        resumed_trace = told.resumed,
         journal_seq = Empty,
         journal_hash = Empty,
         measure = Empty,
@@ -40,6 +56,7 @@ pub(crate) fn workflow(run: &Run) -> Span {
         constraints_unchecked = Empty,
         constraints_unknown = Empty,
         error.r#type = Empty,
+        otel.status_code = Empty,
     )
 }
 
@@ -48,13 +65,8 @@ pub(crate) fn record_end(workflow: &Span, end: &RunEnd) {
     workflow.record("end", end.as_str());
     record_measure(workflow, end);
     if *end != RunEnd::Answered {
-        workflow.record("error.type", end.as_str());
+        fail(workflow, end.as_str());
     }
-}
-
-/// A run goes on that another process has begun: the caller's name for the trace in which it began.
-pub(crate) fn record_resumed(workflow: &Span, trace: &str) {
-    workflow.record("resumed_trace", trace);
 }
 
 /// Where the run's records end: kept outside of the journal, it tells later whether a tail was cut off.
@@ -68,7 +80,7 @@ pub(crate) fn record_head(workflow: &Span, head: Option<Head>) {
 /// A run that was stopped in the middle, since the driver could not go on.
 pub(crate) fn record_stopped(workflow: &Span, error: &RunError) {
     if let RunError::Unkept(_) = error {
-        workflow.record("error.type", UNKEPT);
+        fail(workflow, UNKEPT);
     }
 }
 
@@ -84,16 +96,17 @@ fn record_measure(span: &Span, end: &RunEnd) {
 }
 
 /// One activation of an agent. After a handoff it follows from the handoff's span, beside the sender's.
-pub(crate) fn agent(workflow: &Span, conversation: &str, name: &AgentName, after: Option<&Span>) -> Span {
+pub(crate) fn agent(parent: &Span, run: &Run, after: Option<&Span>) -> Span {
+    let name = run.active();
     let span = info_span!(
         target: TARGET,
-        parent: workflow,
+        parent: parent,
         "invoke_agent",
         otel.name = format!("invoke_agent {name}"),
         otel.kind = "internal",
         gen_ai.operation.name = "invoke_agent",
         gen_ai.agent.name = name.as_str(),
-        gen_ai.conversation.id = conversation,
+        gen_ai.conversation.id = run.conversation(),
     );
     if let Some(handoff) = after {
         span.follows_from(handoff);
@@ -101,16 +114,17 @@ pub(crate) fn agent(workflow: &Span, conversation: &str, name: &AgentName, after
     span
 }
 
-/// One call of a model.
-pub(crate) fn chat(agent: &Span, request: &ModelRequest<'_>, model: &dyn Model) -> Span {
+/// One call of a model. Whatever has a label decides in this process, and is no service that is called.
+pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>, model: &dyn Model) -> Span {
     let name = model.name().unwrap_or(&request.model);
-    let span = info_span!(
+    info_span!(
         target: TARGET,
         parent: agent,
         "chat",
         otel.name = format!("chat {name}"),
-        otel.kind = "client",
+        otel.kind = if model.label().is_some() { "internal" } else { "client" },
         gen_ai.operation.name = "chat",
+        gen_ai.conversation.id = conversation,
         gen_ai.provider.name = model.provider(),
         gen_ai.request.model = name,
         gen_ai.request.max_tokens = request.max_tokens,
@@ -120,13 +134,33 @@ pub(crate) fn chat(agent: &Span, request: &ModelRequest<'_>, model: &dyn Model) 
         gen_ai.response.finish_reasons = Empty,
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
-        decision = Empty,
+        gen_ai.usage.cache_read.input_tokens = Empty,
+        gen_ai.usage.cache_write.input_tokens = Empty,
+        gen_ai.system_instructions = Empty,
+        gen_ai.input.messages = Empty,
+        gen_ai.output.messages = Empty,
+        messages_left_out = Empty,
+        decision = model.label(),
         error.r#type = Empty,
-    );
-    if let Some(label) = model.label() {
-        span.record("decision", label);
+        otel.status_code = Empty,
+    )
+}
+
+/// What a model is asked, in words. What does not fit is left out from the beginning, and is counted.
+pub(crate) fn show_request(chat: &Span, request: &ModelRequest<'_>) {
+    if let Some(system) = &request.system {
+        chat.record("gen_ai.system_instructions", contents::instructions(system));
     }
-    span
+    let (messages, left_out) = contents::messages(&request.messages);
+    chat.record("gen_ai.input.messages", messages);
+    if left_out > 0 {
+        chat.record("messages_left_out", left_out as u64);
+    }
+}
+
+/// What a model replied, in words.
+pub(crate) fn show_reply(chat: &Span, reply: &ModelResponse) {
+    chat.record("gen_ai.output.messages", contents::reply(reply));
 }
 
 /// The first 64 bytes or so of an id, a name or a code that came from outside: enough to find it again, and
@@ -149,15 +183,17 @@ pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, Mode
             }
             chat.record("gen_ai.usage.input_tokens", response.usage.total_input_tokens());
             chat.record("gen_ai.usage.output_tokens", response.usage.output_tokens);
+            chat.record("gen_ai.usage.cache_read.input_tokens", response.usage.cache_read_input_tokens);
+            chat.record("gen_ai.usage.cache_write.input_tokens", response.usage.cache_creation_input_tokens);
         }
         Err(error) => {
-            chat.record("error.type", error.kind());
+            fail(chat, error.kind());
         }
     }
 }
 
 /// One run of a tool.
-pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse) -> Span {
+pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, is_shown: bool) -> Span {
     info_span!(
         target: TARGET,
         parent: parent,
@@ -169,9 +205,12 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse) -> Span {
         gen_ai.tool.r#type = "function",
         gen_ai.tool.call.id = clipped(call.id()),
         gen_ai.agent.name = agent.as_str(),
+        gen_ai.tool.call.arguments = is_shown.then(|| contents::clipped(call.input().get()).into_owned()),
+        gen_ai.tool.call.result = Empty,
         approval = Empty,
         key_ignored = Empty,
         error.r#type = Empty,
+        otel.status_code = Empty,
     )
 }
 
@@ -195,15 +234,18 @@ pub(crate) fn record_approval(tool: &Span, approval: Option<&'static str>) {
 }
 
 /// What came of a run of a tool.
-pub(crate) fn record_output(tool: &Span, output: &ToolOutput) {
+pub(crate) fn record_output(tool: &Span, output: &ToolOutput, is_shown: bool) {
+    if is_shown {
+        tool.record("gen_ai.tool.call.result", &*contents::clipped(&output.content));
+    }
     if let Some(code) = &output.error {
-        tool.record("error.type", clipped(code));
+        fail(tool, clipped(code));
     }
 }
 
 /// One handoff that was asked for, taken or refused. A receiver that the relay does not know is a word that the
 /// model wrote, and no such word is in a span.
-pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
+pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop, is_shown: bool) -> Span {
     let to = relay.agent(&hop.to).map_or("_other", |agent| agent.name().as_str());
     let reference_bytes = hop.package.as_ref().map_or(0, HandoffPackage::bytes_by_reference) as u64;
     info_span!(
@@ -219,6 +261,7 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
         gen_ai.agent.name = hop.from.as_str(),
         gen_ai.transfer.mode = "pass_control",
         gen_ai.transfer.target.name = to,
+        gen_ai.tool.call.arguments = is_shown.then(|| hop.package.as_ref().map(contents::package)).flatten(),
         hop = Empty,
         hop_of_message = Empty,
         package_bytes = hop.package_bytes as u64,
@@ -227,6 +270,7 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop) -> Span {
         outcome = Empty,
         refusal = Empty,
         error.r#type = Empty,
+        otel.status_code = Empty,
     )
 }
 
@@ -238,19 +282,19 @@ pub(crate) fn record_taken_out(handoff: &Span) {
 /// A handoff that could not be written down, and was not taken.
 pub(crate) fn record_hop_unwritten(handoff: &Span) {
     handoff.record("outcome", "failed");
-    handoff.record("error.type", "unwritten");
+    fail(handoff, "unwritten");
 }
 
 /// A handoff that was allowed, and that the run ended or changed before.
 pub(crate) fn record_hop_not_taken(handoff: &Span) {
     handoff.record("outcome", "failed");
-    handoff.record("error.type", "not_taken");
+    fail(handoff, "not_taken");
 }
 
 /// A run that stands before a handoff that could not be written down, on the root.
 pub(crate) fn record_unwritten(workflow: &Span) {
     workflow.record("end", "unwritten");
-    workflow.record("error.type", "unwritten");
+    fail(workflow, "unwritten");
 }
 
 /// The end of a run whose handoff was taken out, on the root.
@@ -264,7 +308,7 @@ pub(crate) fn record_waiting(workflow: &Span) {
 }
 
 /// One question to a delegate. It holds the spans of the branch, and links the run that asked to the run that answers.
-pub(crate) fn delegate(asker: &Span, branch: &Branch) -> Span {
+pub(crate) fn delegate(asker: &Span, branch: &Branch, is_shown: bool) -> Span {
     let asked = Question {
         from: branch.from(),
         tool: branch.tool(),
@@ -272,6 +316,7 @@ pub(crate) fn delegate(asker: &Span, branch: &Branch) -> Span {
         target: Some(branch.step().run().active()),
         child: branch.path(),
         package_bytes: branch.package().bytes(),
+        package: is_shown.then(|| contents::package(branch.package())),
     };
     asked.span(asker)
 }
@@ -285,6 +330,7 @@ pub(crate) fn unasked(asker: &Span, link: &Link) -> Span {
         target: None,
         child: &link.id,
         package_bytes: link.package_bytes,
+        package: None,
     };
     asked.span(asker)
 }
@@ -296,10 +342,11 @@ struct Question<'a> {
     target: Option<&'a AgentName>,
     child: &'a str,
     package_bytes: usize,
+    package: Option<String>,
 }
 
 impl Question<'_> {
-    fn span(&self, asker: &Span) -> Span {
+    fn span(self, asker: &Span) -> Span {
         // The branch's id is the asker's conversation, and the message, model call and call in it: three numbers,
         // whatever the conversation is called. Like the conversation's name, which is the caller's own, it stands
         // here whole.
@@ -317,6 +364,7 @@ impl Question<'_> {
             gen_ai.agent.name = self.from.as_str(),
             gen_ai.transfer.mode = "return_to_caller",
             gen_ai.transfer.target.name = self.target.map(AgentName::as_str),
+            gen_ai.tool.call.arguments = self.package,
             parent_run = parent,
             child_run = self.child,
             package_bytes = self.package_bytes as u64,
@@ -330,6 +378,7 @@ impl Question<'_> {
             constraints_unknown = Empty,
             refusal = Empty,
             error.r#type = Empty,
+            otel.status_code = Empty,
         )
     }
 }
@@ -344,7 +393,7 @@ pub(crate) fn record_branch(delegate: &Span, done: &Done) {
     if status != DelegateStatus::Done {
         // Under a contract a branch may answer that it is not done; how it ended is no error then.
         let error = if *done.end() == RunEnd::Answered { status.as_str() } else { done.end().as_str() };
-        delegate.record("error.type", error);
+        fail(delegate, error);
     }
 }
 
@@ -355,7 +404,7 @@ pub(crate) fn record_unasked(delegate: &Span, refusal: &DelegateRefusal) {
     if let DelegateRefusal::BudgetSpent { measure, .. } = refusal {
         delegate.record("measure", measure.as_str());
     }
-    delegate.record("error.type", refusal.code());
+    fail(delegate, refusal.code());
 }
 
 /// What became of a handoff. It is the next after so many hops `since_user` last spoke, if it was taken.
@@ -369,7 +418,7 @@ pub(crate) fn record_hop(handoff: &Span, outcome: &HopOutcome, since_user: u32) 
         HopOutcome::Refused { refusal } => {
             handoff.record("outcome", "refused");
             handoff.record("refusal", refusal.guard().as_str());
-            handoff.record("error.type", refusal.code());
+            fail(handoff, refusal.code());
         }
     }
 }

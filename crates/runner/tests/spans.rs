@@ -24,8 +24,8 @@ fn the_whole_case_is_one_tree() {
     let history = report.hops().next().unwrap().history_bytes;
     let chat = |agent: &str, finish: &str| {
         format!(
-            "otel.name=chat claude-sonnet-5, otel.kind=client, gen_ai.operation.name=chat, \
-             gen_ai.provider.name=_other, gen_ai.request.model=claude-sonnet-5, gen_ai.request.max_tokens=1024, \
+            "otel.name=chat claude-sonnet-5, otel.kind=internal, gen_ai.operation.name=chat, \
+             gen_ai.conversation.id=c, gen_ai.provider.name=_other, gen_ai.request.model=claude-sonnet-5, gen_ai.request.max_tokens=1024, \
              gen_ai.agent.name={agent}, decision=concept (claude-sonnet-5), \
              gen_ai.response.model=claude-sonnet-5, gen_ai.response.finish_reasons={finish}, \
              gen_ai.usage.input_tokens=0, gen_ai.usage.output_tokens=0"
@@ -197,6 +197,17 @@ fn each_message_of_the_user_is_a_trace() {
     assert_eq!(spans.named("invoke_agent").last().unwrap().follows, Vec::<usize>::new());
 }
 
+/// The caller's name for the trace stands on each root, and nowhere else.
+#[test]
+fn a_root_has_the_callers_name_for_its_trace() {
+    let model = script([("booking_agent", hands_to("policy_agent")), ("policy_agent", says("Yes."))]);
+    let named = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let (_, spans) = Spans::of(|| ended(runner(&model).trace(named).run(&relay(PAIR), "hello")));
+    let spans = spans.all();
+    assert_eq!(spans[0].field("trace"), named);
+    assert_eq!(spans[1..].iter().map(|span| span.field("trace")).collect::<String>(), "");
+}
+
 /// A trace is a root also where the caller has a span of its own.
 #[test]
 fn a_run_inside_a_span_of_the_callers_is_its_own_root() {
@@ -254,11 +265,15 @@ fn a_model_call_has_provider_tokens_and_id() {
     reply.model = "claude-sonnet-5-20260101".into();
     reply.usage = Usage::new(12, 4);
     reply.usage.cache_read_input_tokens = Some(30);
+    reply.usage.cache_creation_input_tokens = Some(7);
     let (_, spans) = Spans::of(|| ended(runner(Live(Ok(reply))).run(&relay(PAIR), "hello")));
     let fields = ["gen_ai.provider.name", "gen_ai.response.id", "gen_ai.response.model", "decision"];
     let chat = &spans.named("chat")[0];
     assert_eq!(chat.pick(fields), ["anthropic", "msg_1", "claude-sonnet-5-20260101", ""]);
-    assert_eq!(chat.pick(["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"]), ["42", "4"]);
+    let usage = ["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"];
+    let cache = ["gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_write.input_tokens"];
+    assert_eq!((chat.pick(usage), chat.pick(cache)), (["49", "4"], ["30", "7"]));
+    assert_eq!(chat.pick(["otel.kind"]), ["client"]);
 }
 
 /// What a service or a tool writes at length does not fill a trace: an odd stop reason is `_other`, ids, names and
@@ -284,6 +299,8 @@ fn a_failed_model_call_has_its_error() {
         let (report, spans) = Spans::of(|| ended(runner(model).run(&relay(PAIR), "hello")));
         assert!(matches!(report.end(), RunEnd::Failed { .. }));
         assert_eq!(spans.all()[0].pick(["end", "error.type"]), ["failed"; 2]);
+        let status = |name: &str| spans.named(name)[0].pick(["otel.status_code"]).map(str::to_owned);
+        assert_eq!(["invoke_workflow", "invoke_agent", "chat"].map(status), [["ERROR"], [""], ["ERROR"]]);
         spans.named("chat")[0].pick(["error.type", "gen_ai.response.model"]).map(str::to_owned)
     };
     let service = ModelError::Service { status: 529, detail: "overloaded".to_owned() };

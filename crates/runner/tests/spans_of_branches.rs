@@ -48,11 +48,11 @@ fn a_supervisor_with_two_branches_is_one_tree() {
              gen_ai.agent.name={agent}, gen_ai.conversation.id={run}"
         )
     };
-    let chat = |agent: &str, finish: &str| {
+    let chat = |agent: &str, run: &str, finish: &str| {
         format!(
-            "otel.name=chat claude-sonnet-5, otel.kind=client, gen_ai.operation.name=chat, \
-             gen_ai.provider.name=_other, gen_ai.request.model=claude-sonnet-5, gen_ai.request.max_tokens=1024, \
-             gen_ai.agent.name={agent}, decision=concept (claude-sonnet-5), \
+            "otel.name=chat claude-sonnet-5, otel.kind=internal, gen_ai.operation.name=chat, \
+             gen_ai.conversation.id={run}, gen_ai.provider.name=_other, gen_ai.request.model=claude-sonnet-5, \
+             gen_ai.request.max_tokens=1024, gen_ai.agent.name={agent}, decision=concept (claude-sonnet-5), \
              gen_ai.response.model=claude-sonnet-5, gen_ai.response.finish_reasons={finish}, \
              gen_ai.usage.input_tokens=0, gen_ai.usage.output_tokens=0"
         )
@@ -74,21 +74,21 @@ fn a_supervisor_with_two_branches_is_one_tree() {
              end=answered"
                 .to_owned(),
             format!("2 invoke_agent in 1: {}", activation("supervisor", "c")),
-            format!("3 chat in 2: {}", chat("supervisor", "tool_use")),
+            format!("3 chat in 2: {}", chat("supervisor", "c", "tool_use")),
             format!("4 delegate in 2: {}", delegate("ask_billing", "tu_1_0", "billing", "c/1/1/0", asked[0])),
             format!("5 invoke_agent in 4: {}", activation("billing", "c/1/1/0")),
-            format!("6 chat in 5: {}", chat("billing", "tool_use")),
+            format!("6 chat in 5: {}", chat("billing", "c/1/1/0", "tool_use")),
             "7 execute_tool in 5: otel.name=execute_tool look, otel.kind=internal, \
              gen_ai.operation.name=execute_tool, gen_ai.tool.name=look, gen_ai.tool.type=function, \
              gen_ai.tool.call.id=tu_1_0, gen_ai.agent.name=billing"
                 .to_owned(),
-            format!("8 chat in 5: {}", chat("billing", "end_turn")),
+            format!("8 chat in 5: {}", chat("billing", "c/1/1/0", "end_turn")),
             format!(
                 "9 delegate in 2: {}",
                 delegate("ask_shipping", "tu_1_1", "shipping", "c/1/1/1", asked[1])
             ),
             format!("10 invoke_agent in 9: {}", activation("shipping", "c/1/1/1")),
-            format!("11 chat in 10: {}", chat("shipping", "tool_use")),
+            format!("11 chat in 10: {}", chat("shipping", "c/1/1/1", "tool_use")),
             format!(
                 "12 handoff in 10: otel.name=execute_tool handoff_to_specialist customs, otel.kind=internal, \
                  gen_ai.operation.name=execute_tool, gen_ai.tool.name=handoff_to_specialist, \
@@ -98,8 +98,8 @@ fn a_supervisor_with_two_branches_is_one_tree() {
                 hop.package_bytes, hop.history_bytes
             ),
             format!("13 invoke_agent in 9 after 12: {}", activation("customs", "c/1/1/1")),
-            format!("14 chat in 13: {}", chat("customs", "end_turn")),
-            format!("15 chat in 2: {}", chat("supervisor", "end_turn")),
+            format!("14 chat in 13: {}", chat("customs", "c/1/1/1", "end_turn")),
+            format!("15 chat in 2: {}", chat("supervisor", "c", "end_turn")),
         ]
     );
 }

@@ -12,6 +12,7 @@ use sommelier_runtime::ToolOutput;
 
 use crate::journal::{Claim, Epoch, Event, Head, Journal, JournalError, Undone};
 use crate::secrets::Secrets;
+use crate::spans::Told;
 
 /// The records of one conversation, as they are written. What follows from an input is written with it, in one batch;
 /// and a batch is on disk before anything is done outside.
@@ -20,7 +21,9 @@ pub(crate) struct Log<'j> {
     conversation: Box<str>,
     /// How long a lease runs.
     term: Duration,
-    /// The caller's name for the trace of a turn that is gone on with.
+    /// The caller's name for the trace in which the run is told from here on, where a turn has one of its own.
+    trace: Option<Box<str>>,
+    /// That of a turn that is gone on with.
     resumed: Option<Box<str>>,
     /// The agent at which the conversation was opened, where nobody has spoken in it yet.
     opened_at: Option<AgentName>,
@@ -68,7 +71,16 @@ impl<'j> Log<'j> {
         let inside = Inside { seq, epoch, head, pending, chronicle, claims, renewed, stopped: None };
         let term = Duration::from_millis(term);
         let conversation = conversation.into();
-        Self { journal, conversation, term, resumed: None, opened_at, secrets, inside: Mutex::new(inside) }
+        Self {
+            journal,
+            conversation,
+            term,
+            trace: None,
+            resumed: None,
+            opened_at,
+            secrets,
+            inside: Mutex::new(inside),
+        }
     }
 
     /// The agent at which the conversation was opened, where nobody has spoken in it yet.
@@ -81,14 +93,20 @@ impl<'j> Log<'j> {
         self.lock().note(input);
     }
 
-    /// A run is gone on with that was told in this trace.
-    pub(crate) fn resuming(self, trace: Option<Box<str>>) -> Self {
-        Self { resumed: trace, ..self }
+    /// A turn is told that the caller has such a trace for.
+    pub(crate) fn telling(self, trace: Option<&str>) -> Self {
+        Self { trace: trace.map(Into::into), ..self }
     }
 
-    /// The caller's name for the trace of a turn that is gone on with.
-    pub(crate) fn resumed(&self) -> Option<&str> {
-        self.resumed.as_deref()
+    /// A turn is gone on with: its trace is the one that the records name.
+    pub(crate) fn resuming(self) -> Self {
+        let resumed = self.chronicle(|told| told.turns().last().and_then(|turn| turn.trace.clone()));
+        Self { resumed, ..self }
+    }
+
+    /// The caller's names for the traces of what is driven now.
+    pub(crate) fn told(&self) -> Told<'_> {
+        Told { trace: self.trace.as_deref(), resumed: self.resumed.as_deref() }
     }
 
     pub(crate) fn into_end(self) -> End {

@@ -153,7 +153,8 @@ impl<'a> DurableRunner<'a> {
         check_name(conversation)?;
         let words = Words::new(&*turn.text).map_err(RunError::from)?;
         let vault = self.runner.vault(Secrets::default());
-        let turn = Turn { text: vault.said(words).as_str().to_owned(), ..turn };
+        let trace = turn.trace.clone().or_else(|| self.runner.trace_name().map(str::to_owned));
+        let turn = Turn { text: vault.said(words).as_str().to_owned(), trace, ..turn };
         let turn = vault.clean_turn(turn).ok_or_else(|| DurableError::secret_key(conversation))?;
         let entered = self.rooms.enter(conversation)?;
         let held = self.hold(conversation, None)?;
@@ -166,8 +167,10 @@ impl<'a> DurableRunner<'a> {
             }
         }
         let Held { step, log } = held;
+        let log = log.telling(turn.trace.as_deref());
         match step {
-            Some(step) => self.feed(&entered, step, log, turn.received()),
+            Some(step) if step.is_at_rest() => self.feed(&entered, step, log, turn.received()),
+            Some(step) => self.feed(&entered, step, log.resuming(), turn.received()),
             None => match self.open(conversation, &log, &turn) {
                 Ok(step) => self.drive(&entered, step, log),
                 Err(why) => {
@@ -192,8 +195,6 @@ impl<'a> DurableRunner<'a> {
             return Ok(Settled::of(step.clone()));
         }
         let (step, log) = self.hold_begun(conversation, Some(found))?;
-        let trace = log.chronicle(|told| told.turns().last().and_then(|turn| turn.trace.clone()));
-        let log = log.resuming(trace);
         match has_failed(&step) {
             true => self.feed(&entered, step, log, InputKind::Retried),
             false => self.drive(&entered, step, log),
@@ -342,7 +343,7 @@ impl<'a> DurableRunner<'a> {
         let settled = match recorded.closed {
             Some(closed) => Settled::Recorded(closed),
             None if step.is_at_rest() => Settled::of(step.clone()),
-            None => return self.drive(entered, step, log.resuming(recorded.trace)),
+            None => return self.drive(entered, step, log.resuming()),
         };
         // What closes the turn is on record before anybody is told.
         if let Err(why) = log.flush() {
@@ -375,7 +376,7 @@ impl<'a> DurableRunner<'a> {
         found: Option<Found<'a>>,
     ) -> Result<(Step, Log<'a>), DurableError> {
         match self.hold(conversation, found)? {
-            Held { step: Some(step), log } => Ok((step, log)),
+            Held { step: Some(step), log } => Ok((step, log.resuming())),
             held => {
                 self.abandon(conversation, held);
                 Err(DurableError::Unknown(conversation.to_owned()))

@@ -9,7 +9,7 @@ use sommelier_store::MemoryStore;
 
 use tracing::Subscriber;
 use tracing::field::{Field, Visit};
-use tracing::span::{Id, Record};
+use tracing::span::{Attributes, Id};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::desk::{CONVERSATION, Clock, Kind, awake, journal_of, kinds, model, relay, runner};
@@ -97,8 +97,8 @@ impl Visit for Resumed {
 }
 
 impl<S: Subscriber> Layer<S> for Resumed {
-    fn on_record(&self, _: &Id, values: &Record<'_>, _: Context<'_, S>) {
-        values.record(&mut self.clone());
+    fn on_new_span(&self, attributes: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+        attributes.record(&mut self.clone());
     }
 }
 

@@ -1,0 +1,140 @@
+//! What was said stands in spans where somebody asked for it, and nothing of it that the redactor takes out.
+
+#![expect(clippy::unwrap_used, reason = "a test may; clippy excuses only the test functions themselves")]
+
+mod harness;
+
+use harness::{Nothing, Spans, calls, ended, hands_to, runner, says, script};
+use serde_json::{Value, json};
+use sommelier_handoff::{Agent, Delegate, Relay};
+use sommelier_runner::Runner;
+use sommelier_runtime::tool::{CallContext, Failure};
+use sommelier_runtime::{Tool, tool_args};
+
+const SECRET: &str = "4000 0000 0000 0002";
+
+tool_args! {
+    /// A card.
+    struct Card {
+        /// Its number.
+        number: String,
+    }
+}
+
+/// A till that takes cards, and a cellar which it hands over to or asks.
+fn house() -> Relay {
+    let pay = Tool::new("pay", "Takes the money.", |card: Card, _: &CallContext<'_>| {
+        Ok::<_, Failure>(format!("{} was charged.", card.number))
+    });
+    let open = Tool::new("open", "Opens.", |_: Nothing, _: &CallContext<'_>| Ok::<_, Failure>("It is open."));
+    Relay::builder()
+        .agent(Agent::new("till", "You take the money.").tools([pay.secret(["number"])]))
+        .agent(Agent::new("cellar", "You fetch the wine.").tools([open]))
+        .entry("till")
+        .route("till", "cellar")
+        .delegate("cellar", Delegate::new("ask_cook", Agent::new("cook", "You cook.")))
+        .build()
+        .unwrap()
+}
+
+fn told(runner: Runner<'_>, words: &str) -> Spans {
+    Spans::of(|| ended(runner.conversation("c").run(&house(), words))).1
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// The messages of a call, its reply, the arguments and the result of a tool and the package of a handoff are JSON in the form of
+/// the conventions.
+#[test]
+fn contents_are_shown_where_they_are_asked_for() {
+    let model = script([
+        ("till", calls([("pay", r#"{"number":"4000 0000 0000 0002"}"#)])),
+        ("till", hands_to("cellar")),
+        ("cellar", calls([("ask_cook", harness::question("Is there soup?"))])),
+        ("cook", says("Soup.")),
+        ("cellar", says("Here is your wine.")),
+    ]);
+    let spans = told(runner(&model).show_contents(), "A bottle, please.");
+    let contents = ["gen_ai.system_instructions", "gen_ai.input.messages", "gen_ai.output.messages"];
+    let second = &spans.named("chat")[1];
+    let [system, input, output] = second.pick(contents).map(json_of);
+    assert_eq!(system, json!([{"type": "text", "content": "You take the money."}]));
+    let call = &input[1]["parts"][0];
+    let handle = call["arguments"]["number"].as_str().unwrap();
+    assert!(handle.starts_with("secret:"), "a secret is its handle: {handle}");
+    assert_eq!(
+        input,
+        json!([
+            {"role": "user", "parts": [{"type": "text", "content": "A bottle, please."}]},
+            {"role": "assistant", "parts": [
+                {"type": "tool_call", "id": "tu_1_0", "name": "pay", "arguments": {"number": handle}},
+            ]},
+            {"role": "user", "parts": [
+                {"type": "tool_call_response", "id": "tu_1_0", "response": format!("\"{handle} was charged.\"")},
+            ]},
+        ])
+    );
+    assert_eq!(
+        output,
+        json!([{"role": "assistant", "finish_reason": "tool_use", "parts": [{
+            "type": "tool_call", "id": "tu_2_0", "name": "handoff_to_specialist",
+            "arguments": {"specialist": "cellar", "task": "Go on.", "context": {}},
+        }]}])
+    );
+    let both = ["gen_ai.tool.call.arguments", "gen_ai.tool.call.result"];
+    assert_eq!(
+        spans.named("execute_tool")[0].pick(both),
+        [&*format!(r#"{{"number":"{handle}"}}"#), &*format!(r#""{handle} was charged.""#)]
+    );
+    assert_eq!(spans.named("handoff")[0].pick(both), [r#"{"task":"Go on.","context":{}}"#, ""]);
+    assert_eq!(spans.named("delegate")[0].pick(both), [r#"{"task":"Is there soup?","context":{}}"#, ""]);
+}
+
+/// The redactor stands before all of it, and what is known as a secret of a tool is its handle everywhere.
+#[test]
+fn nothing_that_is_redacted_is_shown() {
+    let model = script([
+        ("till", calls([("pay", &*format!(r#"{{"number":"{SECRET}"}}"#))])),
+        ("till", hands_to("cellar")),
+        ("cellar", says("It went to 4000 0000 0000 0002.")),
+    ]);
+    let redacted = runner(&model).show_contents().redact(|text| text.replace(SECRET, "<card>"));
+    let spans = told(redacted, &format!("Charge {SECRET}."));
+    let all = format!("{:?}", spans.all());
+    assert!(!all.contains(SECRET), "{all}");
+    assert!(all.contains("Charge <card>.") && all.contains("It went to secret:"), "{all}");
+}
+
+/// A long conversation fills no trace: the last messages are told, and how many were before them. A long text is cut.
+#[test]
+fn what_is_long_is_cut_and_says_so() {
+    let model = script([("till", says("Yes."))]);
+    let words = "🍷".repeat(10_000);
+    let spans = told(runner(&model).show_contents(), &words);
+    let input = json_of(spans.named("chat")[0].field("gen_ai.input.messages"));
+    let cut = format!("{} [and {} bytes]", "🍷".repeat(4_096), 40_000 - 16_384);
+    assert_eq!(input, json!([{"role": "user", "parts": [{"type": "text", "content": cut}]}]));
+
+    let turns: Vec<_> =
+        (0..7).map(|n| ("till", calls([("pay", format!(r#"{{"number":"{n}"}}"#))]))).collect();
+    let long = "x".repeat(16_000);
+    let says_much: Vec<_> = turns.into_iter().map(|(agent, turn)| (agent, with_words(turn, &long))).collect();
+    let model = script(says_much.into_iter().chain([("till", says("Done."))]));
+    let spans = told(runner(&model).show_contents(), "hello");
+    let last = spans.named("chat").pop().unwrap();
+    let told = json_of(last.field("gen_ai.input.messages")).as_array().unwrap().len();
+    let left_out: usize = last.field("messages_left_out").parse().unwrap();
+    assert_eq!(told + left_out, 15);
+    assert!(last.field("gen_ai.input.messages").len() <= 64 << 10 && left_out > 0);
+}
+
+fn with_words(turn: harness::Turn, words: &str) -> harness::Turn {
+    let words = words.to_owned();
+    Box::new(move |request| {
+        let mut reply = turn(request);
+        reply.content.insert(0, sommelier_protocol::ContentBlock::text(&*words));
+        reply
+    })
+}
