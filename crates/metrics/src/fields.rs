@@ -1,26 +1,33 @@
 //! The fields of one span, as last recorded.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write as _;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 use tracing::field::{Field, Visit};
 use tracing::span;
-
-use crate::names;
 
 /// Field values by name, in the order in which they were first recorded.
 ///
 /// The number of entries is bounded by the fields that the span's call site declares.
-#[derive(Debug, Default)]
-pub(crate) struct Fields(Vec<(&'static str, Value)>);
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields(Vec<(Cow<'static, str>, FieldValue)>);
 
-#[derive(Debug)]
-enum Value {
+/// What was recorded under a name.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(untagged)]
+pub enum FieldValue {
+    /// Words.
     Text(String),
+    /// A number that has no sign.
     Unsigned(u64),
+    /// A number below 0.
     Signed(i64),
+    /// A number with a fraction. One that JSON has no word for is written as text, and read as such.
     Float(f64),
+    /// A yes or a no.
     Flag(bool),
 }
 
@@ -48,34 +55,53 @@ impl Fields {
         }
     }
 
+    /// The fields and their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &FieldValue)> {
+        self.0.iter().map(|(name, value)| (&**name, value))
+    }
+
+    /// Takes out the text recorded under `name`, unless it is empty.
+    pub(crate) fn take_text(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(known, _)| known == name)?;
+        match self.0.remove(at) {
+            (_, FieldValue::Text(text)) if !text.is_empty() => Some(text),
+            other => {
+                self.0.insert(at, other);
+                None
+            }
+        }
+    }
+
     /// The text recorded under `name`, unless it is empty.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    pub fn text(&self, name: &str) -> Option<&str> {
         match self.get(name)? {
-            Value::Text(text) if !text.is_empty() => Some(text),
+            FieldValue::Text(text) if !text.is_empty() => Some(text),
             _ => None,
         }
     }
 
     /// The number recorded under `name`, also if it was recorded as signed or as text.
-    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+    pub fn number(&self, name: &str) -> Option<u64> {
         match self.get(name)? {
-            Value::Unsigned(number) => Some(*number),
-            Value::Signed(number) => u64::try_from(*number).ok(),
-            Value::Text(text) => text.parse().ok(),
-            Value::Float(_) | Value::Flag(_) => None,
+            FieldValue::Unsigned(number) => Some(*number),
+            FieldValue::Signed(number) => u64::try_from(*number).ok(),
+            FieldValue::Text(text) => text.parse().ok(),
+            FieldValue::Float(_) | FieldValue::Flag(_) => None,
         }
     }
 
     /// Whether `true` was recorded under `name`.
-    pub(crate) fn is_set(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Value::Flag(true)))
+    pub fn is_set(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(FieldValue::Flag(true)))
     }
 
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    /// What was recorded under `name`.
+    pub fn get(&self, name: &str) -> Option<&FieldValue> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    fn set(&mut self, name: &'static str, value: Value) {
+    fn set(&mut self, name: impl Into<Cow<'static, str>>, value: FieldValue) {
+        let name = name.into();
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, old)) => *old = value,
             None => self.0.push((name, value)),
@@ -85,49 +111,73 @@ impl Fields {
 
 impl Visit for Fields {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.set(field.name(), Value::Float(value));
+        self.set(field.name(), FieldValue::Float(value));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.set(field.name(), Value::Signed(value));
+        self.set(field.name(), FieldValue::Signed(value));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.set(field.name(), Value::Unsigned(value));
+        self.set(field.name(), FieldValue::Unsigned(value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.set(field.name(), Value::Flag(value));
+        self.set(field.name(), FieldValue::Flag(value));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.set(field.name(), Value::Text(value.to_owned()));
+        self.set(field.name(), FieldValue::Text(value.to_owned()));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let mut text = String::new();
         // A `Debug` that gives up keeps what it wrote until then; `format!` would panic.
         let _ = write!(text, "{value:?}");
-        self.set(field.name(), Value::Text(text));
+        self.set(field.name(), FieldValue::Text(text));
     }
 }
 
-/// All fields but a textual `otel.name`, which a line carries beside them.
 impl Serialize for Fields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in &self.0 {
-            match value {
-                Value::Text(text) if *name == names::OTEL_NAME && !text.is_empty() => {}
-                Value::Text(text) => map.serialize_entry(name, text)?,
-                Value::Unsigned(number) => map.serialize_entry(name, number)?,
-                Value::Signed(number) => map.serialize_entry(name, number)?,
-                Value::Float(number) if number.is_finite() => map.serialize_entry(name, number)?,
-                // JSON has no word for these.
-                Value::Float(number) => map.serialize_entry(name, &number.to_string())?,
-                Value::Flag(flag) => map.serialize_entry(name, flag)?,
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl Serialize for FieldValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Unsigned(number) => serializer.serialize_u64(*number),
+            Self::Signed(number) => serializer.serialize_i64(*number),
+            Self::Float(number) if number.is_finite() => serializer.serialize_f64(*number),
+            // JSON has no word for these.
+            Self::Float(number) => serializer.collect_str(number),
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Map;
+
+        impl<'de> Visitor<'de> for Map {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of texts, numbers and booleans")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Fields::default();
+                while let Some((name, value)) = map.next_entry::<String, FieldValue>()? {
+                    fields.set(name, value);
+                }
+                Ok(fields)
             }
         }
-        map.end()
+
+        deserializer.deserialize_map(Map)
     }
 }

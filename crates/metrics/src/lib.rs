@@ -1,4 +1,4 @@
-//! Three [`tracing_subscriber`] layers over the spans of a Sommelier run: one counts, one draws, one writes lines.
+//! [`tracing_subscriber`] layers over the spans of a Sommelier run: one counts, one draws, one writes lines, one gives them away.
 //!
 //! **What this crate knows:** the names of the spans and fields which a runner emits ([`names`]), and how to
 //! add them up ([`Report`]), draw them ([`TreeLayer`]) and write them as JSON ([`LinesLayer`]).
@@ -10,7 +10,8 @@
 //! ```text
 //!   runner ── spans ──▶ tracing ──▶ Registry ─┬─▶ MetricsLayer ──▶ Metrics::report() ──▶ Report
 //!                                             ├─▶ TreeLayer    ──▶ one tree for each root span
-//!                                             └─▶ LinesLayer   ──▶ one JSON line for each span
+//!                                             ├─▶ LinesLayer   ──▶ one JSON line for each span
+//!                                             └─▶ SpansLayer   ──▶ each span to a sink of one's own
 //! ```
 //!
 //! A span counts, is drawn and is written when it *closes*, for only then are its fields final. A field
@@ -76,6 +77,7 @@
 //! assert_eq!(metrics.report().tools.total.runs, 1);
 //! ```
 
+mod closed;
 mod events;
 mod fields;
 mod layer;
@@ -85,15 +87,19 @@ mod quality;
 mod recent;
 mod report;
 mod slots;
+mod spans;
 mod text;
 pub mod tree;
 
+pub use closed::ClosedSpan;
 pub use events::OnEvent;
+pub use fields::{FieldValue, Fields};
 pub use layer::{Metrics, MetricsLayer};
-pub use lines::LinesLayer;
+pub use lines::{Lines, LinesLayer};
 pub use quality::Quality;
 pub use report::{
     Constraints, DelegateUse, Delegations, Handoffs, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS,
     ModelCalls, ModelUse, Report, ToolRuns, ToolUse, Workflows,
 };
+pub use spans::{SpanSink, SpansLayer};
 pub use tree::TreeLayer;

@@ -7,7 +7,7 @@ use std::thread;
 
 use emit::{Writes, agent, chat, delegating_case, handoff, running_case, take, tool, workflow};
 use serde_json::{Value, json};
-use sommelier_metrics::LinesLayer;
+use sommelier_metrics::{ClosedSpan, LinesLayer};
 use tracing::field::Empty;
 use tracing::{Dispatch, Span, dispatcher, info_span};
 use tracing_subscriber::prelude::*;
@@ -32,7 +32,10 @@ fn parsed(writes: &Writes) -> Vec<Value> {
 fn timeless(mut lines: Vec<Value>) -> Vec<Value> {
     for line in &mut lines {
         let line = line.as_object_mut().unwrap();
-        assert!(line.remove("start_us").unwrap().is_u64() && line.remove("duration_us").unwrap().is_u64());
+        for time in ["start_us", "duration_us", "at_us"] {
+            assert!(line.remove(time).unwrap().is_u64(), "{time}");
+        }
+        assert_eq!(line.remove("layer").unwrap().as_str().unwrap().len(), 16);
     }
     lines
 }
@@ -117,11 +120,12 @@ fn members_stand_in_the_documented_order() {
     for part in [
         r#"{"name":"chat","otel_name":"chat m","trace":1,"span":1,"parent":null,"follows_from":[],"start_us":"#,
         r#","duration_us":"#,
-        r#","fields":{"decision":"d"}}"#,
+        r#","fields":{"decision":"d"},"at_us":"#,
+        r#","layer":""#,
     ] {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(part).unwrap();
     }
-    assert_eq!(rest, "\n");
+    assert_eq!(rest.trim_start_matches(|c: char| c.is_ascii_hexdigit()), "\"}\n");
 }
 
 #[test]
@@ -174,6 +178,32 @@ fn a_turn_may_follow_from_one_that_has_closed() {
     .map(|line| json!([line["trace"], line["span"], line["parent"], line["follows_from"]]))
     .collect();
     assert_eq!(links, [json!([1, 1, null, []]), json!([2, 2, null, [1]])]);
+}
+
+/// A line is read as the span that it was written of, whatever it has.
+#[test]
+fn a_line_is_read_back() {
+    let writes = Writes::default();
+    let subscriber = tracing_subscriber::registry().with(LinesLayer::new(writes.clone()));
+    tracing::subscriber::with_default(subscriber, || {
+        running_case();
+        info_span!(target: "sommelier", "chat", text = "🍷\u{202e}", less = -1, half = 0.5, flag = false);
+    });
+    for line in writes.take() {
+        let span: ClosedSpan = serde_json::from_str(&line).unwrap();
+        assert_eq!(serde_json::to_string(&span).unwrap() + "\n", line);
+    }
+}
+
+/// Two layers, as of two processes, have two names; lines of an older version have none.
+#[test]
+fn a_layer_has_a_name_of_its_own() {
+    let name = || lines(|| drop(workflow()))[0]["layer"].clone();
+    assert_ne!(name(), name());
+    let old = r#"{"name":"chat","otel_name":null,"trace":1,"span":1,"parent":null,"follows_from":[],"start_us":0,
+        "duration_us":0,"fields":{}}"#;
+    let span: ClosedSpan = serde_json::from_str(old).unwrap();
+    assert_eq!((&*span.layer, span.at_us), ("", 0));
 }
 
 #[test]
