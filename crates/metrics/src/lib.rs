@@ -101,5 +101,5 @@ pub use report::{
     Constraints, DelegateUse, Delegations, Handoffs, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS,
     ModelCalls, ModelUse, Report, ToolRuns, ToolUse, Workflows,
 };
-pub use spans::{SpanSink, SpansLayer};
+pub use spans::{OpenedSpan, SpanSink, SpansLayer};
 pub use tree::TreeLayer;

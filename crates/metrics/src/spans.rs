@@ -24,8 +24,28 @@ const MAX_LINKS: usize = 64;
 /// What takes the spans of a [`SpansLayer`]. It is called by the thread that closes the span, so what takes long belongs
 /// elsewhere.
 pub trait SpanSink: Send + Sync + 'static {
+    /// A span has opened, with these fields so far.
+    fn opened(&self, span: &OpenedSpan<'_>) {
+        let _ = span;
+    }
+
     /// A span has closed.
     fn closed(&self, span: ClosedSpan);
+}
+
+/// A span that has opened, under the numbers that it will [close](ClosedSpan) with.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenedSpan<'a> {
+    /// Its name.
+    pub name: &'static str,
+    /// The number of the root on its layer.
+    pub trace: u64,
+    /// Its own number on its layer.
+    pub span: u64,
+    /// The number of the span around it; `None` on a root.
+    pub parent: Option<u64>,
+    /// The fields that it was opened with.
+    pub fields: &'a Fields,
 }
 
 impl<F: Fn(ClosedSpan) + Send + Sync + 'static> SpanSink for F {
@@ -107,6 +127,9 @@ where
             opened: Instant::now(),
             fields: Fields::created(attributes),
         };
+        let Open { trace, span: number, parent, fields, .. } = &open;
+        let opened = OpenedSpan { name: span.name(), trace: *trace, span: *number, parent: *parent, fields };
+        self.sink.opened(&opened);
         self.id.put(&mut span.extensions_mut(), open);
     }
 

@@ -80,6 +80,7 @@ mod report;
 mod run_error;
 mod runner;
 mod secrets;
+mod seen;
 mod single;
 mod spans;
 

@@ -1,8 +1,7 @@
 //! The blocking driver.
 
 use sommelier_handoff::{
-    Answer, Budget, CallModel, CallTools, Done, HandOff, Hop, Input, InputKind, LinkOutcome, Millis, Relay,
-    Run, Step,
+    Answer, Budget, CallModel, CallTools, Done, HandOff, Hop, Input, InputKind, Millis, Relay, Run, Step,
 };
 use sommelier_protocol::{ModelRequest, ModelResponse, Words};
 use sommelier_runtime::{Model, ModelError};
@@ -23,6 +22,7 @@ use crate::dispatch::Pass;
 use crate::durable::Log;
 use crate::mailbox::Signals;
 use crate::secrets::{Redact, Secrets, Vault};
+use crate::seen::Seen;
 use crate::spans::Told;
 use crate::{Gate, Mailbox, Outcome, Parked, Report, RunError, dispatch, spans};
 
@@ -654,32 +654,6 @@ impl<T> Driven<T> {
             Some(why) => Self::Unwritten(step, why),
             None => Self::Waiting(step),
         }
-    }
-}
-
-/// How many hops and links a run had before a step.
-struct Seen {
-    hops: usize,
-    links: usize,
-}
-
-impl Seen {
-    fn of(run: &Run) -> Self {
-        Self { hops: run.trail().hops().len(), links: run.links().len() }
-    }
-
-    /// The step, after a span for each handoff and each question that was refused on the way to it.
-    fn traced(self, relay: &Relay, step: Step, agent: &Span, vault: &Vault<'_>) -> Step {
-        for link in step.run().links().iter().skip(self.links) {
-            if let LinkOutcome::Refused { refusal } = &link.outcome {
-                spans::record_unasked(&spans::unasked(agent, link), refusal);
-            }
-        }
-        let new = step.run().trail().hops().iter().skip(self.hops);
-        for hop in new.filter(|hop| !hop.outcome.is_taken()) {
-            spans::record_hop(&spans::handoff(agent, relay, hop, vault.is_shown()), &hop.outcome, 0);
-        }
-        step
     }
 }
 

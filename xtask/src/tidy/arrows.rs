@@ -64,6 +64,7 @@ const EDGE: &[&str] = &[
     "reservo-ledger",
     "sommelier-providers",
     "sommelier-fake-server",
+    "sommelier-otel",
 ];
 
 /// Features are shared by the whole build, so one package's `preserve_order` would change all of them.

@@ -1,0 +1,218 @@
+//! The way of spans to a collector.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use opentelemetry::KeyValue;
+use opentelemetry_otlp::{WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanData, SpanExporter, SpanProcessor};
+use sommelier_metrics::{ClosedSpan, OpenedSpan, SpanSink, SpansLayer};
+
+use crate::Traces;
+use crate::client::{Client, PATIENCE};
+
+/// Spans on their way to a collector, in batches and on a thread of their own.
+///
+/// Clones share one thread. See the [crate](crate) for how it is put up.
+#[derive(Clone)]
+pub struct Otlp(Arc<Way>);
+
+struct Way {
+    processor: BatchSpanProcessor,
+    /// How many spans were given away.
+    sent: AtomicU64,
+    told: Arc<Told>,
+}
+
+/// What became of the spans.
+#[derive(Debug, Default)]
+struct Told {
+    delivered: AtomicU64,
+    /// Why the last ones that were not delivered were not.
+    why: Mutex<Option<String>>,
+}
+
+/// Spans that did not reach the collector.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The address is none, or the exporter could not be set up.
+    #[error("spans cannot be sent to {endpoint:?}: {detail}")]
+    Setup {
+        /// The address.
+        endpoint: String,
+        /// What is wrong.
+        detail: String,
+    },
+    /// Some were not taken.
+    #[error("{lost} of {all} spans did not reach the collector: {why}")]
+    Lost {
+        /// How many.
+        lost: u64,
+        /// Of how many.
+        all: u64,
+        /// Why the last ones did not.
+        why: String,
+    },
+}
+
+/// An [`Otlp`] as it is set up.
+#[derive(Clone, Debug)]
+pub struct OtlpBuilder {
+    endpoint: String,
+    attributes: Vec<KeyValue>,
+}
+
+impl Otlp {
+    /// Sends spans to the collector at this address, such as `http://127.0.0.1:4318`. `/v1/traces` is added to it, unless it ends so.
+    /// Headers, such as a key, come from the variable `OTEL_EXPORTER_OTLP_HEADERS`.
+    pub fn to(endpoint: impl Into<String>) -> OtlpBuilder {
+        OtlpBuilder { endpoint: endpoint.into(), attributes: Vec::new() }.service("sommelier")
+    }
+
+    /// A layer whose spans are sent.
+    #[must_use]
+    pub fn layer(&self) -> SpansLayer<Sink> {
+        SpansLayer::to(Sink { way: Arc::clone(&self.0), traces: Mutex::default() })
+    }
+
+    /// Sends what is left, and ends: spans that close later are lost.
+    ///
+    /// # Errors
+    /// [`ExportError::Lost`] when spans did not reach the collector, now or before.
+    pub fn finish(&self) -> Result<(), ExportError> {
+        let ended = self.0.processor.shutdown_with_timeout(PATIENCE + Duration::from_secs(1));
+        let Told { delivered, why } = &*self.0.told;
+        let (all, delivered) = (self.0.sent.load(Ordering::Relaxed), delivered.load(Ordering::Relaxed));
+        let why = why.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let why = why.or_else(|| match ended {
+            Ok(()) | Err(OTelSdkError::AlreadyShutdown) => None,
+            Err(error) => Some(error.to_string()),
+        });
+        match all.saturating_sub(delivered) {
+            0 => Ok(()),
+            lost => {
+                let why = why.unwrap_or_else(|| "more came at once than could be kept for it".to_owned());
+                Err(ExportError::Lost { lost, all, why })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Otlp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Otlp").field(&self.0.told).finish()
+    }
+}
+
+impl OtlpBuilder {
+    /// Names the service whose spans these are; `sommelier` unless said.
+    #[must_use]
+    pub fn service(self, name: &str) -> Self {
+        self.attribute("service.name", name)
+    }
+
+    /// Names the project under which Phoenix shows them.
+    #[must_use]
+    pub fn project(self, name: &str) -> Self {
+        self.attribute("openinference.project.name", name)
+    }
+
+    /// Says something of whatever sends them, such as `deployment.environment.name`.
+    #[must_use]
+    pub fn attribute(mut self, name: &str, value: &str) -> Self {
+        self.attributes.retain(|known| known.key.as_str() != name);
+        self.attributes.push(KeyValue::new(name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Starts the thread that sends. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ExportError::Setup`] when the address is none.
+    pub fn start(self) -> Result<Otlp, ExportError> {
+        let base = self.endpoint.trim_end_matches('/');
+        let endpoint =
+            if base.ends_with("/v1/traces") { base.to_owned() } else { format!("{base}/v1/traces") };
+        let bad = |detail: String| ExportError::Setup { endpoint: self.endpoint.clone(), detail };
+        if !["http://", "https://"].iter().any(|scheme| base.starts_with(scheme)) {
+            return Err(bad("it begins with neither http:// nor https://".to_owned()));
+        }
+        let exporter = opentelemetry_otlp::SpanExporter::builder()
+            .with_http()
+            .with_http_client(Client::new())
+            .with_endpoint(endpoint)
+            .with_timeout(PATIENCE)
+            .build()
+            .map_err(|error| bad(error.to_string()))?;
+        let told = Arc::new(Told::default());
+        let mut processor =
+            BatchSpanProcessor::builder(Counted { exporter, told: Arc::clone(&told) }).build();
+        processor.set_resource(&Resource::builder_empty().with_attributes(self.attributes).build());
+        Ok(Otlp(Arc::new(Way { processor, sent: AtomicU64::new(0), told })))
+    }
+}
+
+/// The sink of [`Otlp::layer`].
+pub struct Sink {
+    way: Arc<Way>,
+    traces: Mutex<Traces>,
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sink").finish_non_exhaustive()
+    }
+}
+
+impl SpanSink for Sink {
+    fn opened(&self, span: &OpenedSpan<'_>) {
+        self.traces.lock().unwrap_or_else(PoisonError::into_inner).opened(span);
+    }
+
+    fn closed(&self, span: ClosedSpan) {
+        let data = self.traces.lock().unwrap_or_else(PoisonError::into_inner).closed(&span);
+        // What whoever began the trace does not want to see is not sent.
+        if let Some(data) = data.filter(|data| data.span_context.is_sampled()) {
+            self.way.sent.fetch_add(1, Ordering::Relaxed);
+            self.way.processor.on_end(data);
+        }
+    }
+}
+
+/// An exporter whose outcomes are counted.
+#[derive(Debug)]
+struct Counted<E> {
+    exporter: E,
+    told: Arc<Told>,
+}
+
+impl<E: SpanExporter> SpanExporter for Counted<E> {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let spans = u64::try_from(batch.len()).unwrap_or(u64::MAX);
+        let exported = self.exporter.export(batch).await;
+        match &exported {
+            Ok(()) => drop(self.told.delivered.fetch_add(spans, Ordering::Relaxed)),
+            Err(error) => {
+                *self.told.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+            }
+        }
+        exported
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.exporter.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
+    }
+}

@@ -1,0 +1,172 @@
+//! What a collector gets of a run: names, parents, links, attributes, in one trace over two processes.
+#![expect(clippy::unwrap_used, reason = "a test may; clippy excuses only the test functions themselves")]
+
+mod collector;
+
+use collector::{Collector, line};
+use sommelier_handoff::{Agent, Delegate, Relay};
+use sommelier_otel::{ExportError, Otlp, TraceContext};
+use sommelier_runner::Runner;
+use sommelier_runtime::{ScriptedModel, script};
+use tracing_subscriber::prelude::*;
+
+/// A waiter hands over to a sommelier, who asks the cellar, and then wants to hand over to somebody who is not there.
+fn house() -> Relay {
+    Relay::builder()
+        .agent(Agent::new("waiter", "You bring the bread."))
+        .agent(Agent::new("sommelier", "You bring the wine."))
+        .entry("waiter")
+        .route("waiter", "sommelier")
+        .route("sommelier", "waiter")
+        .delegate("sommelier", Delegate::new("ask_cellar", Agent::new("cellar", "You know what there is.")))
+        .build()
+        .unwrap()
+}
+
+fn decisions() -> ScriptedModel {
+    let handoff = |to: &str| format!(r#"{{"specialist":"{to}","task":"A red wine.","context":{{}}}}"#);
+    let (over, astray) = (handoff("sommelier"), handoff("nobody"));
+    ScriptedModel::new()
+        .turn("waiter", move |_| script::call("tu_1", "handoff_to_specialist", &over))
+        .turn("sommelier", |_| script::call("tu_1", "ask_cellar", r#"{"question":"What red is there?"}"#))
+        .turn("cellar", |_| script::say("A Barolo."))
+        .turn("sommelier", move |_| script::call("tu_2", "handoff_to_specialist", &astray))
+        .turn("sommelier", |_| script::say("A Barolo, then."))
+}
+
+/// A run whose spans go to `collector`, told in `trace`.
+fn run(collector: &Collector, trace: &str) {
+    let otlp = Otlp::to(collector.url()).service("house").project("tests").start().unwrap();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(otlp.layer()), || {
+        Runner::new(decisions()).conversation("c").trace(trace).run(&house(), "Wine, please.").unwrap();
+    });
+    otlp.finish().unwrap();
+}
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+/// C133, C134, C136, S3-31: one trace, each span under the one that it belongs to, a hop linked to what follows from
+/// it, an error where something was refused.
+#[test]
+fn a_run_arrives_as_one_tree() {
+    let collector = Collector::start();
+    run(&collector, &format!("00-{TRACE}-00f067aa0ba902b7-01"));
+    let spans = collector.spans();
+    assert!(spans.iter().all(|span| span.trace == TRACE));
+    assert_eq!(
+        collector.tree(),
+        [
+            line(0, "invoke_workflow waiter", "CHAIN", ""),
+            line(1, "invoke_agent waiter", "AGENT", ""),
+            line(2, "chat claude-sonnet-5", "LLM", ""),
+            line(2, "execute_tool handoff_to_specialist sommelier", "TOOL", ""),
+            line(1, "invoke_agent sommelier", "AGENT", "after execute_tool handoff_to_specialist sommelier"),
+            line(2, "chat claude-sonnet-5", "LLM", ""),
+            line(2, "execute_tool ask_cellar", "TOOL", ""),
+            line(3, "invoke_agent cellar", "AGENT", ""),
+            line(4, "chat claude-sonnet-5", "LLM", ""),
+            line(2, "chat claude-sonnet-5", "LLM", ""),
+            line(2, "execute_tool handoff_to_specialist _other", "TOOL", "error unknown_specialist"),
+            line(2, "chat claude-sonnet-5", "LLM", ""),
+        ]
+    );
+    let resource = [("openinference.project.name", "tests"), ("service.name", "house")];
+    assert_eq!(collector.resource(), resource.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let root = spans.iter().find(|span| span.parent == "00f067aa0ba902b7").unwrap();
+    assert_eq!(root.name, "invoke_workflow waiter");
+}
+
+/// S3-31: what viewers look for is on the spans: whose session, the graph of agents, kinds, a list of reasons.
+#[test]
+fn viewers_find_what_they_look_for() {
+    let collector = Collector::start();
+    run(&collector, TRACE);
+    let spans = collector.spans();
+    let named = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
+    let graph = |agent: &str| {
+        let span = named(&format!("invoke_agent {agent}"));
+        ["session.id", "agent.name", "graph.node.id", "graph.node.parent_id"].map(|name| span.attribute(name))
+    };
+    assert_eq!(graph("waiter"), ["c", "waiter", "waiter", ""]);
+    assert_eq!(graph("sommelier"), ["c", "sommelier", "sommelier", "waiter"]);
+    assert_eq!(graph("cellar"), ["c", "cellar", "cellar", "sommelier"]);
+    let chat = named("chat claude-sonnet-5");
+    assert_eq!(chat.attribute("gen_ai.response.finish_reasons"), r#"["tool_use"]"#);
+    assert_eq!(chat.attribute("otel.kind"), "");
+    // INTERNAL: a script decides in this process.
+    assert_eq!(chat.kind, 1);
+    assert!(spans.iter().all(|span| span.start > 0 && span.start <= span.end));
+}
+
+/// In a trace of our own the first root has the id that the trace's name tells; a second one has another, and none is under any.
+#[test]
+fn a_trace_of_our_own_has_roots_of_its_own() {
+    let collector = Collector::start();
+    let otlp = Otlp::to(collector.url()).start().unwrap();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(otlp.layer()), || {
+        for _ in 0..2 {
+            Runner::new(decisions()).conversation("c").trace(TRACE).run(&house(), "Wine, please.").unwrap();
+        }
+    });
+    otlp.finish().unwrap();
+    let spans = collector.spans();
+    let roots: Vec<_> = spans.iter().filter(|span| span.parent.is_empty()).collect();
+    let context: TraceContext = TRACE.parse().unwrap();
+    assert_eq!(context.traceparent(), format!("00-{TRACE}-{}-01", roots[0].id));
+    assert_ne!(roots[0].id, roots[1].id);
+    let ids: std::collections::BTreeSet<_> = spans.iter().map(|span| &span.id).collect();
+    assert_eq!(ids.len(), spans.len());
+    assert!(spans.iter().all(|span| span.trace == TRACE));
+}
+
+/// C137: a turn that is gone on with in another trace is linked to the root of the one in which it began.
+#[test]
+fn what_is_gone_on_with_is_linked_to_where_it_began() {
+    let collector = Collector::start();
+    let otlp = Otlp::to(collector.url()).start().unwrap();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(otlp.layer()), || {
+        tracing::info_span!(target: "sommelier", "invoke_workflow", resumed_trace = TRACE);
+        tracing::info_span!(target: "sommelier", "invoke_workflow", resumed_trace = "what the caller calls it");
+    });
+    otlp.finish().unwrap();
+    let began: TraceContext = TRACE.parse().unwrap();
+    let [resumed, other] = &collector.spans()[..] else { panic!("two roots") };
+    let [(trace, root)] = &resumed.links[..] else { panic!("one link") };
+    assert_eq!((&**trace, began.traceparent()), (TRACE, format!("00-{TRACE}-{root}-01")));
+    assert_ne!(resumed.trace, TRACE);
+    assert_eq!(other.links, []);
+}
+
+/// What whoever began the trace does not want to see is not sent.
+#[test]
+fn a_trace_that_is_not_sampled_is_not_sent() {
+    let collector = Collector::start();
+    run(&collector, &format!("00-{TRACE}-00f067aa0ba902b7-00"));
+    assert_eq!(collector.spans(), []);
+}
+
+/// A collector that is away, or takes nothing, costs no run; what was lost is told in the end.
+#[test]
+fn what_does_not_arrive_is_told() {
+    let lost = |url: &str| {
+        let otlp = Otlp::to(url).start().unwrap();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(otlp.layer()), || {
+            Runner::new(decisions()).run(&house(), "Wine, please.").unwrap();
+        });
+        let Err(ExportError::Lost { lost, all, why }) = otlp.finish() else { panic!("nothing was lost") };
+        assert_eq!((lost, all), (12, 12));
+        why
+    };
+    let refused = lost(Collector::answering("401 Unauthorized").url());
+    assert!(refused.contains("401"), "{refused}");
+    let away = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", away.local_addr().unwrap());
+    drop(away);
+    let why = lost(&url);
+    assert!(!why.is_empty());
+    let bad = Otlp::to("127.0.0.1:4317").start().unwrap_err();
+    assert_eq!(
+        bad.to_string(),
+        "spans cannot be sent to \"127.0.0.1:4317\": it begins with neither http:// nor https://"
+    );
+}
