@@ -3,9 +3,9 @@
 //! It knows rooms, plans, prices, opening hours, bookings, refunds and the six policy documents, and it can read a
 //! request written by a person. All money is whole euro cents, all times are civil times without a zone.
 //!
-//! In four places the house meets the agents: [`tools`] are its functions as tools, [`specialists`] are the three who
-//! use them, [`OfflineRules`] decides for them where there is no network, and [`grounding`] holds the numbers of an
-//! answer against their conversations. Nothing else here knows what a model is.
+//! In five places the house meets the agents: [`tools`] are its functions as tools, [`specialists`] are the three who
+//! use them, [`OfflineRules`] decides for them where there is no network, [`case`] has the decisions of the running case,
+//! and [`grounding`] holds the numbers of an answer against their conversations. Nothing else here knows what a model is.
 //!
 //! It does not know what time it is (`now` is given to it), where bookings are kept ([`Bookings`] is a trait), or who
 //! asks. It has no clock, no randomness and no environment, and only [`OfflineRules`] phrases an answer.
@@ -29,6 +29,7 @@
 //! ```
 
 pub mod booking;
+pub mod case;
 pub mod civil;
 mod demo;
 mod entry;

@@ -3,7 +3,6 @@
 //!
 //! Nothing here is needed to use the crates; it keeps the examples to the lines that matter.
 
-pub mod case;
 mod flags;
 mod lesson;
 mod measured;

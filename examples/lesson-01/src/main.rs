@@ -3,8 +3,8 @@
 //! This one is for reading: no model is asked and nothing runs. What can be read from the code is read from it while
 //! the text is printed: who has which tools, who may hand over to whom, what a handoff must say, and how often.
 
-use examples_kit::{Claim, Flags, Lesson, Shown, case};
-use reservo::{Entry, demo, entry, specialists};
+use examples_kit::{Claim, Flags, Lesson, Shown};
+use reservo::{Entry, case, demo, entry, specialists};
 use serde::Serialize;
 use sommelier_handoff::{HANDOFF_TO_SPECIALIST, Relay, Step};
 use std::error::Error;

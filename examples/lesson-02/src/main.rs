@@ -3,8 +3,8 @@
 //! booking_agent works alone. It can quote, and none of its tools tells what a no-show costs. Three scripts show what
 //! an agent can do then: guess, reach for a tool that it does not have, or stop. The last run is the one with a handoff.
 
-use examples_kit::{Flags, Lesson, Measured, Misuse, Shown, case};
-use reservo::{Cents, Entry, Hours, Plan, Reservo, Room, facts, policy::DocId, specialists};
+use examples_kit::{Flags, Lesson, Measured, Misuse, Shown};
+use reservo::{Cents, Entry, Hours, Plan, Reservo, Room, case, facts, policy::DocId, specialists};
 use sommelier_protocol::Message;
 use sommelier_runner::{Gate, Outcome, Runner, run_agent};
 use sommelier_runtime::{ScriptedModel, script};

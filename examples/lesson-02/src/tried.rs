@@ -1,7 +1,7 @@
 //! What is measured of a run, and how it is told.
 
-use examples_kit::{Claim, Measured, Shown, case, narrate_agent};
-use reservo::{DEMO_NOW, grounding};
+use examples_kit::{Claim, Measured, Shown, narrate_agent};
+use reservo::{DEMO_NOW, case, grounding};
 use serde::Serialize;
 use sommelier_protocol::Message;
 use sommelier_runner::handoff::RunEnd;

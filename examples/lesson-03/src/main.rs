@@ -3,8 +3,8 @@
 //! The case of lesson 05 with more and more work before the handoff: the package stays what it is, the history grows.
 //! Then which data the receiver needs, and the anti-pattern: the whole history as the receiver's first message.
 
-use examples_kit::{Flags, Lesson, Measured, Shown, case, json_bytes};
-use reservo::{Reservo, specialists::specialist};
+use examples_kit::{Flags, Lesson, Measured, Shown, json_bytes};
+use reservo::{Reservo, case, specialists::specialist};
 use sommelier_handoff::{Agent, HandoffPackage, PackagePolicy, Relay, Route};
 use sommelier_protocol::Message;
 use sommelier_runner::{Gate, Outcome, Runner, run_agent};

@@ -1,11 +1,12 @@
-//! The running case, as far as several lessons share it: what is asked, and the decisions that are the same in each.
+//! The running case: what is asked, and the decisions that a model would make.
 //!
-//! Lesson 05 shows the same decisions at length.
+//! [`Script`] is all of them, as a model. Lesson 05 shows them at length; other lessons take parts.
 
-use reservo::{Cents, facts};
 use sommelier_handoff::HANDOFF_TO_SPECIALIST;
-use sommelier_protocol::ModelResponse;
-use sommelier_runtime::{ScriptedModel, script};
+use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
+
+use crate::{Cents, facts};
 
 /// What the customer asks.
 pub const REQUEST: &str = "Quote Focus pro 3h. And what happens if I don't show up?";
@@ -49,10 +50,72 @@ pub fn policy_desk(model: ScriptedModel) -> ScriptedModel {
         })
 }
 
+/// All four decisions: two of booking_agent, two of policy_agent. The price and the charge stand in none of them: they are read
+/// from what tools say and from the package.
+///
+/// ```
+/// use reservo::{Entry, case, demo, specialists};
+/// use sommelier_runner::{Outcome, Runner};
+/// use std::sync::Arc;
+///
+/// let relay = specialists::relay(&Arc::new(demo()), Entry::Booking).build()?;
+/// let decisions = case::decisions();
+/// let Outcome::Ended(report) = Runner::new(&decisions).run(&relay, case::REQUEST)? else { panic!() };
+/// assert!(report.answer().starts_with("The quote is 6000 cents. If you do not show up, you are charged 6500 cents"));
+/// assert_eq!(decisions.unused(), []);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn decisions() -> ScriptedModel {
+    let booking = ScriptedModel::new().turn("booking_agent", |_| quote("tu_1"));
+    policy_desk(booking.turn("booking_agent", |request| {
+        let quoted = number(&script::last_result(request), "total_cents").unwrap_or_default();
+        hand_over("tu_2", &format!(r#"{{"quoted_cents":{quoted}}}"#))
+    }))
+}
+
+/// The [decisions] for [`REQUEST`], and for no other words: asked anything else it has no turn, where the decisions by
+/// themselves would quote Focus for three hours whatever was asked.
+///
+/// ```
+/// use reservo::case::Script;
+/// use reservo::{Entry, demo, specialists};
+/// use sommelier_runner::{Outcome, Runner};
+/// use std::sync::Arc;
+///
+/// let relay = specialists::relay(&Arc::new(demo()), Entry::Booking).build()?;
+/// let outcome = Runner::new(Script::default()).run(&relay, "Quote Studio basic 2h")?;
+/// let Outcome::Ended(report) = outcome else { panic!() };
+/// assert_eq!(report.end().to_string(), "failed: the script has no turn 1 for booking_agent (it has 0)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Script(ScriptedModel);
+
+impl Default for Script {
+    fn default() -> Self {
+        Self(decisions())
+    }
+}
+
+impl Model for Script {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        let words = script::first_words(&request);
+        if words.contains(REQUEST) || words.contains(TASK) {
+            return self.0.complete(request);
+        }
+        let turn = request.replies.saturating_add(1);
+        Err(ModelError::NoScript { agent: request.caller.into_owned(), turn, known: 0 })
+    }
+
+    fn label(&self) -> Option<&str> {
+        self.0.label()
+    }
+}
+
 /// The number after the last member of this name in a text of JSON, also where that JSON stands in a string.
 ///
 /// ```
-/// use examples_kit::case::number;
+/// use reservo::case::number;
 ///
 /// assert_eq!(number(r#"{"total_cents":4000} {"total_cents":6000}"#, "total_cents"), Some(6000));
 /// assert_eq!(number(r#"{"content":"{\"total_cents\":6000}"}"#, "total_cents"), Some(6000));
