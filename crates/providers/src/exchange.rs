@@ -182,7 +182,7 @@ fn check(base: &str, has_key: bool) -> Result<bool, SetupError> {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     let is_near = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
     if has_key && !is_secure && !is_near {
-        return Err(bad("a key would go over the network in the clear; use https, or send none"));
+        return Err(SetupError::KeyInTheClear { url: without_secrets(base) });
     }
     Ok(is_near)
 }

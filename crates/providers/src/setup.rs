@@ -28,6 +28,12 @@ pub enum SetupError {
         /// What is wrong with it.
         fault: &'static str,
     },
+    /// The key would go over the network in the clear.
+    #[error("{url:?} would have the key go over the network in the clear; use https, or send none")]
+    KeyInTheClear {
+        /// The address, without what may be secret in it.
+        url: String,
+    },
     /// Two settings that cannot stand beside each other.
     #[error("{detail}")]
     Contradiction {
