@@ -11,6 +11,7 @@ use sommelier_handoff::Answer as Said;
 use sommelier_store::Token;
 
 use crate::fault::Fault;
+use crate::model::Asking;
 use crate::words::is_seen;
 
 /// Conversations with the house Reservo that survive a crash.
@@ -57,6 +58,8 @@ pub(crate) enum Command {
         /// The conversation's name.
         #[arg(default_value = "chat", value_parser = filled)]
         name: String,
+        #[command(flatten)]
+        asking: Asking,
     },
     /// Lists all runs and how they stand.
     Runs,
@@ -75,8 +78,14 @@ pub(crate) enum Command {
         /// The run.
         #[arg(value_parser = filled)]
         run: String,
+        /// Also where it has ended without an answer: a model declined, a reply was cut, a limit was reached. It is tried
+        /// again from there, and nothing is done twice.
+        #[arg(long)]
+        again: bool,
         #[command(flatten)]
         lease: Lease,
+        #[command(flatten)]
+        asking: Asking,
     },
     /// Lists what waits for a person.
     Inbox,
@@ -110,6 +119,8 @@ pub(crate) enum Command {
         /// First waits for runs that are leased to a process, which may have died: four seconds at most.
         #[arg(long)]
         wait: bool,
+        #[command(flatten)]
+        asking: Asking,
     },
     /// Looks at every record, and at what was kept beside the records.
     Verify {
@@ -134,7 +145,31 @@ pub(crate) enum Command {
         /// Who gets the package instead.
         #[arg(long, value_name = "AGENT", value_parser = filled)]
         to: Option<String>,
+        #[command(flatten)]
+        asking: Asking,
     },
+}
+
+impl Command {
+    /// Which model the command asks; `None` for one that asks none.
+    pub(crate) fn asking(&self) -> Option<&Asking> {
+        match self {
+            Self::Ask(Ask { asking, .. })
+            | Self::Answer(Answer { asking, .. })
+            | Self::Chat { asking, .. }
+            | Self::Resume { asking, .. }
+            | Self::Sweep { asking, .. }
+            | Self::Replay { asking, .. } => Some(asking),
+            Self::Runs
+            | Self::Show { .. }
+            | Self::Inbox
+            | Self::Invite(_)
+            | Self::Withdraw { .. }
+            | Self::Cancel { .. }
+            | Self::Verify { .. }
+            | Self::Export { .. } => None,
+        }
+    }
 }
 
 /// What becomes of another process's lease.
@@ -163,6 +198,8 @@ pub(crate) struct Ask {
     pub(crate) key: Option<String>,
     #[command(flatten)]
     pub(crate) lease: Lease,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
 }
 
 #[derive(Debug, Args)]
@@ -184,6 +221,8 @@ pub(crate) struct Answer {
     token: Option<Hidden>,
     #[command(flatten)]
     pub(crate) lease: Lease,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
     /// The question's id. It is not given with a token.
     #[arg(value_name = "ID", value_parser = filled)]
     first: String,

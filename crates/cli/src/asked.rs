@@ -104,7 +104,8 @@ fn command(desk: &Desk, id: &str, choice: &str, digest: &str) -> String {
     let store = desk.file.flag().map(|flag| format!("{flag} ")).unwrap_or_default();
     // An id that begins like a flag is none.
     let dashes = if id.starts_with('-') { "-- " } else { "" };
-    format!("sommelier {store}answer --digest {digest} {dashes}{} {said}", quoted(id))
+    let model = desk.decider.flags();
+    format!("sommelier {store}answer {model}--digest {digest} {dashes}{} {said}", quoted(id))
 }
 
 /// The command by which an invited person answers, with the token on stdin.

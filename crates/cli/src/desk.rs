@@ -16,7 +16,8 @@ use sommelier_store::{Journal, Options, SqliteStore};
 use crate::arguments::{Arguments, Lease};
 use crate::fault::{Fault, unknown_run};
 use crate::file::JournalFile;
-use crate::house::{Unhurried, house, mock_house, relay};
+use crate::house::{house, mock_house, relay};
+use crate::model::{Asking, Decider};
 use crate::teller::Teller;
 
 /// How long a lease runs, in milliseconds: so long a run of a process that has died waits for another.
@@ -41,6 +42,8 @@ pub(crate) enum Use {
 pub(crate) struct Desk {
     pub(crate) file: JournalFile,
     pub(crate) relay: Relay,
+    /// Who decides.
+    pub(crate) decider: Decider,
     runner: Runner<'static>,
     now: Option<Millis>,
     // The last one to close the file leaves it whole, without a log beside it, and only the store knows when not to.
@@ -50,15 +53,18 @@ pub(crate) struct Desk {
 impl Desk {
     /// Opens the journal, and makes it where it is not there.
     pub(crate) fn open_or_make(arguments: &Arguments) -> Result<Self, Fault> {
+        // A model that cannot be asked leaves no journal behind.
+        let decider = decider(arguments)?;
         let file = JournalFile::of(arguments.store.clone())?;
         file.make()?;
         let store = SqliteStore::open(file.path()).inspect_err(|_| file.unmake())?;
         let ledger = SqliteBookings::beside(&store)?;
-        Self::with(file, store, house(Arc::new(ledger))?, arguments)
+        Self::with(file, store, house(Arc::new(ledger))?, decider, arguments)
     }
 
     /// Opens the journal that is there.
     pub(crate) fn open(arguments: &Arguments, to: Use) -> Result<Self, Fault> {
+        let decider = decider(arguments)?;
         let file = JournalFile::of(arguments.store.clone())?;
         file.must_be_there()?;
         let store = SqliteStore::open_with(file.path(), &Options::new().existing())?;
@@ -70,20 +76,21 @@ impl Desk {
             Use::Drive => Some(Arc::new(SqliteBookings::beside(&store)?)),
         };
         let house = ledger.map_or_else(|| Ok(mock_house()), house)?;
-        Self::with(file, store, house, arguments)
+        Self::with(file, store, house, decider, arguments)
     }
 
     fn with(
         file: JournalFile,
         store: SqliteStore,
         house: Arc<Reservo>,
+        decider: Decider,
         arguments: &Arguments,
     ) -> Result<Self, Fault> {
         let relay = relay(&house)?;
         let now = arguments.now.map(crate::time::millis);
-        let model = Unhurried(Duration::from_millis(arguments.slow));
-        let runner = Runner::new(model).gate(Gate::ask_all()).clock(move || now.unwrap_or_else(by_system));
-        Ok(Self { file, relay, runner, now, store })
+        let runner = Runner::new(decider.clone());
+        let runner = runner.gate(Gate::ask_all()).clock(move || now.unwrap_or_else(by_system));
+        Ok(Self { file, relay, decider, runner, now, store })
     }
 
     /// Milliseconds since 1970.
@@ -171,15 +178,21 @@ impl Desk {
         Ok(replay(&self.relay, run, records)?)
     }
 
-    /// A name that no run has.
-    pub(crate) fn fresh_name(&self) -> Result<String, Fault> {
+    /// A name that no run has and that begins like this.
+    pub(crate) fn fresh_name(&self, begin: &str) -> Result<String, Fault> {
         loop {
-            let name = format!("run-{:012x}", by_chance() >> 16);
+            let name = format!("{begin}-{:012x}", by_chance() >> 16);
             if self.store.head(&name)?.seq == 0 {
                 return Ok(name);
             }
         }
     }
+}
+
+/// Who decides; where no model is asked it does not matter.
+fn decider(arguments: &Arguments) -> Result<Decider, Fault> {
+    let decider = arguments.command.asking().map_or_else(|| Ok(Decider::offline()), Asking::decider)?;
+    Ok(decider.unhurried(Duration::from_millis(arguments.slow)))
 }
 
 fn by_system() -> Millis {

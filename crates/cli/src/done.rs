@@ -20,6 +20,8 @@ pub(crate) struct Account {
     pub(crate) before: Vec<DoneRow>,
     /// The user's words that are kept until a question is answered.
     pub(crate) kept: Vec<String>,
+    /// Whose replies came in the turn, each once, in the order in which they came first.
+    pub(crate) models: Vec<String>,
 }
 
 /// Something that a tool has done, or may have done. What only reads does nothing.
@@ -41,6 +43,7 @@ impl Account {
         // How many effects there were when the turn began, and whether the one before has ended.
         let (mut before, mut is_over) = (0, false);
         let (mut kept, mut is_asked) = (Vec::new(), false);
+        let mut models: Vec<String> = Vec::new();
         for record in records {
             match Entry::read(record.event.kind(), record.event.version(), record.event.body()) {
                 Ok(Entry::Input(input)) => {
@@ -48,12 +51,18 @@ impl Account {
                         InputKind::TurnReceived { text, .. } => {
                             if std::mem::take(&mut is_over) {
                                 before = chronicle.effects().len();
+                                models.clear();
                             }
                             if is_asked {
                                 kept.push(text.to_string());
                             }
                         }
                         InputKind::Retried | InputKind::MoreGiven { .. } => is_over = false,
+                        InputKind::ModelResponded { response }
+                            if models.iter().all(|known| **known != *response.model) =>
+                        {
+                            models.push(response.model.to_string());
+                        }
                         _ => {}
                     }
                     chronicle.note_input(&input);
@@ -76,7 +85,7 @@ impl Account {
         let in_turn = done.split_off(before.min(done.len()));
         let unknown = chronicle.begun().filter(|(.., effect)| may_outlive_a_crash(effect));
         let unknown = unknown.map(|(.., effect)| DoneRow::of(effect));
-        Self { done: in_turn.into_iter().chain(unknown).collect(), before: done, kept }
+        Self { done: in_turn.into_iter().chain(unknown).collect(), before: done, kept, models }
     }
 }
 

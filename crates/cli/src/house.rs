@@ -1,15 +1,11 @@
 //! The house that the conversations are held with.
 
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use reservo::booking::Booking;
-use reservo::{Entry, OfflineRules, Reservo, demo, specialists};
+use reservo::{Entry, Reservo, demo, specialists};
 use reservo_ledger::SqliteBookings;
 use sommelier_handoff::Relay;
-use sommelier_protocol::{ModelRequest, ModelResponse};
-use sommelier_runtime::{Model, ModelError};
 
 use crate::fault::{Fault, Whose};
 
@@ -38,27 +34,4 @@ pub(crate) fn relay(house: &Arc<Reservo>) -> Result<Relay, Fault> {
     specialists::relay(house, Entry::Booking)
         .build()
         .map_err(|errors| Fault::new("definition", Whose::Program, errors))
-}
-
-/// The model of the house, which takes its time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Unhurried(pub(crate) Duration);
-
-impl Model for Unhurried {
-    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        thread::sleep(self.0);
-        OfflineRules.complete(request)
-    }
-
-    fn provider(&self) -> &str {
-        OfflineRules.provider()
-    }
-
-    fn name(&self) -> Option<&str> {
-        OfflineRules.name()
-    }
-
-    fn label(&self) -> Option<&str> {
-        OfflineRules.label()
-    }
 }

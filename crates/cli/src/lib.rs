@@ -32,6 +32,7 @@ mod fault;
 mod file;
 mod house;
 mod invited;
+mod model;
 mod open;
 mod record_line;
 mod rows;

@@ -1,7 +1,9 @@
 //! Runs as JSON. The members that `ask` of the examples prints too have the same names here.
 
 use serde::Serialize;
-use sommelier_handoff::{Announced, Announcement, HandoffPackage, Hop, HopOutcome, Millis, Run, Step};
+use sommelier_handoff::{
+    Announced, Announcement, Done, HandoffPackage, Hop, HopOutcome, Millis, Run, RunEnd, Step,
+};
 use sommelier_protocol::sight::in_sight;
 use sommelier_runner::Settled;
 use sommelier_runner::journal::Record;
@@ -10,6 +12,7 @@ use crate::asked::QuestionRow;
 use crate::desk::Desk;
 use crate::done::{Account, DoneRow};
 use crate::fault::Fault;
+use crate::file::quoted;
 use crate::words::{in_line, named};
 
 /// What a run has come to.
@@ -19,14 +22,18 @@ pub(crate) struct SettledRow {
     pub(crate) run: String,
     /// How it ended, in a word; `waiting` when it has not.
     pub(crate) end: String,
+    /// What happened, where the end says more than its word.
+    pub(crate) why: Option<String>,
+    /// The command that tries again from there, where a run ended without an answer and can be.
+    pub(crate) again: Option<String>,
     /// The answer; empty when there is none.
     pub(crate) answer: String,
     /// The answer's id, the same however often it is told.
     pub(crate) answer_id: Option<String>,
     /// The agent that has the turn.
     pub(crate) last_agent: String,
-    /// Who decided.
-    pub(crate) model: &'static str,
+    /// Who decided in this turn, as the replies on record say; null where none has come.
+    pub(crate) model: Option<String>,
     /// The handoffs taken.
     pub(crate) hops: Vec<HopRow>,
     /// The handoffs refused.
@@ -148,15 +155,22 @@ impl SettledRow {
             Step::Done(done) => (done.end().as_str(), done.answer(), Some(done.answer_id())),
             _ => ("waiting", None, None),
         };
+        let ended = if let Step::Done(done) = step { Some(done) } else { None };
+        let why = ended.and_then(|done| {
+            let (word, told) = (done.end().as_str(), done.end().to_string());
+            told.strip_prefix(word)?.strip_prefix(": ").map(str::to_owned)
+        });
         let waiting = QuestionRow::all(desk, name, step);
-        let Account { done, before, kept } = Account::of(name, records, &waiting);
+        let Account { done, before, kept, models } = Account::of(name, records, &waiting);
         Self {
             run: name.to_owned(),
             end: end.to_owned(),
+            why,
+            again: ended.and_then(|done| again(desk, name, done)),
             answer: answer.unwrap_or_default(),
             answer_id,
             last_agent: run.active().to_string(),
-            model: reservo::OfflineRules::NAME,
+            model: (!models.is_empty()).then(|| models.join(", ")),
             hops: taken,
             refusals,
             model_calls: run.cost().model_calls,
@@ -190,17 +204,33 @@ impl SettledRow {
         let mut text = match (&*self.answer, &*self.end) {
             ("", "cancelled") => "The run was called off, so it has no answer.".to_owned(),
             ("", "taken_over") => "A person has taken the run over, so no agent answers.".to_owned(),
-            ("", end) => format!("No answer: the run ended as {end}."),
+            ("", _) => self.no_answer(),
             (answer, _) => answer.to_owned(),
         };
         self.tell_done(&mut text);
         let had = if self.end == "answered" { "answered" } else { "had the turn" };
-        text.push_str(&format!("\n\n{} {had}, decisions by {}", named(&self.last_agent), self.model));
+        text.push_str(&format!("\n\n{} {had}{}", named(&self.last_agent), self.decided()));
         for hop in self.hops.iter().chain(&self.refusals) {
             text.push_str(&format!("\n{}", hop.line()));
         }
         text.push_str(&format!("\nrun {}", named(&self.run)));
+        if let Some(again) = &self.again {
+            text.push_str(&format!(
+                "\n\nIt can be tried again from there, and nothing is done twice:\n  {again}"
+            ));
+        }
         text
+    }
+
+    /// That there is no answer, and what happened.
+    pub(crate) fn no_answer(&self) -> String {
+        let why = self.why.as_ref().map(|why| format!(": {}", in_line(why))).unwrap_or_default();
+        format!("No answer: the run ended as {}{why}.", self.end)
+    }
+
+    /// Who decided, as it stands behind other words.
+    pub(crate) fn decided(&self) -> String {
+        self.model.as_ref().map(|model| format!(", decisions by {}", in_line(model))).unwrap_or_default()
     }
 
     /// What was done, as a paragraph; nothing where nothing was. Who is left without an answer is told also that nothing
@@ -240,6 +270,19 @@ impl SettledRow {
             )
         })
     }
+}
+
+/// The command that tries a run again from where it ended.
+fn again(desk: &Desk, run: &str, done: &Done) -> Option<String> {
+    if matches!(done.end(), RunEnd::Answered | RunEnd::Cancelled { .. } | RunEnd::TakenOver { .. }) {
+        return None;
+    }
+    done.clone().retry(&desk.relay).ok()?;
+    let store = desk.file.flag().map(|flag| format!("{flag} ")).unwrap_or_default();
+    let flag = if matches!(done.end(), RunEnd::Failed { .. }) { "" } else { "--again " };
+    // A name that begins like a flag is none.
+    let dashes = if run.starts_with('-') { "-- " } else { "" };
+    Some(format!("sommelier {store}resume {}{flag}{dashes}{}", desk.decider.flags(), quoted(run)))
 }
 
 /// The records up to the one that closes the run with this answer; all of them where there is none.

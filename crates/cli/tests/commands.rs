@@ -31,7 +31,7 @@ fn hop() -> Value {
 
 fn answered() -> Value {
     json!({
-        "run": "a", "end": "answered", "answer": ANSWER, "answer_id": "a/1/4", "last_agent": "policy_agent",
+        "run": "a", "end": "answered", "why": null, "again": null, "answer": ANSWER, "answer_id": "a/1/4", "last_agent": "policy_agent",
         "model": "offline-rules", "hops": [hop()], "refusals": [], "model_calls": 4, "tool_calls": 2,
         "done": [], "done_before": [], "waiting": [], "kept": [],
     })

@@ -8,10 +8,10 @@ use crate::fault::Fault;
 use crate::teller::Teller;
 
 pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, asked: Ask) -> Result<u8, Fault> {
-    let Ask { text, conversation, key, lease } = asked;
+    let Ask { text, conversation, key, lease, asking: _ } = asked;
     let run = match conversation {
         Some(name) => name,
-        None => desk.fresh_name()?,
+        None => desk.fresh_name("run")?,
     };
     let turn = Turn::new(&*text).at(reservo::entry(&text).name());
     let turn = key.iter().fold(turn, |turn, key| turn.key(key));

@@ -42,10 +42,10 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
     };
     match arguments.command {
         Command::Ask(ask) => ask::run(&desk, teller, ask),
-        Command::Chat { name } => chat::run(&desk, teller, input, &name),
+        Command::Chat { name, .. } => chat::run(&desk, teller, input, &name),
         Command::Runs => runs::run(&desk, teller),
         Command::Show { run, all } => show::run(&desk, teller, &run, all),
-        Command::Resume { run, lease } => resume::run(&desk, teller, &run, lease),
+        Command::Resume { run, again, lease, .. } => resume::run(&desk, teller, &run, again, lease),
         Command::Inbox => inbox::run(&desk, teller),
         Command::Answer(answer) => {
             let lease = answer.lease;
@@ -59,10 +59,12 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         Command::Invite(invite) => invite::run(&desk, teller, &invite),
         Command::Withdraw { invitation } => withdraw::run(&desk, teller, &invitation),
         Command::Cancel { run, reason, lease } => cancel::run(&desk, teller, &run, &reason, lease),
-        Command::Sweep { idle, wait } => sweep::run(&desk, teller, idle, wait),
+        Command::Sweep { idle, wait, .. } => sweep::run(&desk, teller, idle, wait),
         Command::Verify { heads } => verify::run(&desk, teller, heads.as_deref()),
         Command::Export { heads } => export::run(&desk, teller, heads),
-        Command::Replay { run, from, to } => replay::run(&desk, teller, &run, from.as_deref(), to.as_deref()),
+        Command::Replay { run, from, to, .. } => {
+            replay::run(&desk, teller, &run, from.as_deref(), to.as_deref())
+        }
     }
 }
 

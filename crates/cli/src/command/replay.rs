@@ -7,11 +7,10 @@ use sommelier_runner::durable::replay;
 use sommelier_runner::journal::{LEASE_TAKEN, Record};
 use sommelier_runner::{Gate, Outcome, Runner};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crate::desk::Desk;
 use crate::fault::{Fault, Whose};
-use crate::house::{Unhurried, mock_house, relay};
+use crate::house::{mock_house, relay};
 use crate::rows::SettledRow;
 use crate::teller::Teller;
 use crate::words::named;
@@ -50,7 +49,7 @@ pub(super) fn run(
         None => before(&relay, &name, &records, &hop)?.step,
         Some(to) => instead(&relay, &name, &records, &hop, to)?,
     };
-    let runner = Runner::new(Unhurried(Duration::ZERO)).gate(Gate::deny_all(DENIED));
+    let runner = Runner::new(&desk.decider).gate(Gate::deny_all(DENIED));
     let driven = runner.drive(&relay, step).map_err(|error| Fault::new("driver", Whose::Program, error))?;
     let step = match driven {
         Outcome::Ended(report) => Step::Done(report.into_done()),
@@ -63,7 +62,9 @@ pub(super) fn run(
             ));
         }
     };
-    let outcome = SettledRow { waiting: Vec::new(), ..SettledRow::of_step(desk, &name, &step, &[]) };
+    let model = Some(desk.decider.name().to_owned());
+    let outcome = SettledRow::of_step(desk, &name, &step, &[]);
+    let outcome = SettledRow { waiting: Vec::new(), model, again: None, ..outcome };
     let is_taken = outcome.hops.iter().any(|taken| taken.id == *hop.id);
     let replayed = Replayed {
         hop: hop.id.to_string(),
@@ -81,13 +82,13 @@ pub(super) fn run(
 fn text(replayed: &Replayed) -> String {
     let Replayed { hop, from, receiver, package_bytes, outcome, .. } = replayed;
     let mut text = match &*outcome.answer {
-        "" => format!("No answer: the run ended as {}.", outcome.end),
+        "" => outcome.no_answer(),
         answer => answer.to_owned(),
     };
     text.push_str(&format!(
-        "\n\n{} answered, decisions by {}\n{}: {} → {} with {package_bytes} bytes, in a replay: nothing is on record",
+        "\n\n{} answered{}\n{}: {} → {} with {package_bytes} bytes, in a replay: nothing is on record",
         named(&outcome.last_agent),
-        outcome.model,
+        outcome.decided(),
         named(hop),
         named(from),
         named(receiver)

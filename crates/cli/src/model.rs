@@ -1,0 +1,257 @@
+//! Who decides: the model that a command asks.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use reservo::OfflineRules;
+use reservo::case::Script;
+use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_providers::{
+    Clock, Heard, Live, ModelName, ModelNameError, Observer, ReplyLimits, SetupError, SystemClock,
+};
+use sommelier_runtime::{Model, ModelError};
+
+use crate::fault::Fault;
+use crate::file::quoted;
+
+/// The flags of every command that asks a model.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Asking {
+    /// Who decides: `offline`, the rules of the house; `script`, the decisions of the running case; or a live model,
+    /// `anthropic:NAME` or `openai:NAME`.
+    #[arg(long, value_name = "MODEL", default_value = "offline", help_heading = HEADING)]
+    model: Choice,
+    /// Where the live model's server is, such as http://127.0.0.1:8080; the provider's own service unless given.
+    #[arg(long, value_name = "URL", help_heading = HEADING)]
+    base_url: Option<String>,
+    /// Sends no key to the live model's server, whatever the environment holds.
+    #[arg(long, help_heading = HEADING)]
+    no_key: bool,
+    /// Asks the live model for its replies in pieces: a long reply then keeps no proxy waiting.
+    #[arg(long, help_heading = HEADING)]
+    stream: bool,
+    /// The most that one call of the live model may take, further attempts included; 600000 unless given.
+    #[arg(long, value_name = "MILLIS", value_parser = clap::value_parser!(u64).range(1..), help_heading = HEADING)]
+    deadline: Option<u64>,
+    /// The most that is waited before a call is made again, in milliseconds, for tests.
+    #[arg(long, value_name = "MILLIS", hide = true)]
+    longest_pause: Option<u64>,
+    /// The most bytes of a reply, for tests.
+    #[arg(long, value_name = "BYTES", hide = true)]
+    reply_bytes: Option<usize>,
+}
+
+const HEADING: &str = "Model";
+
+/// Which model is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Choice {
+    /// The rules of the house.
+    Offline,
+    /// The decisions of the running case.
+    Script,
+    Live(ModelName),
+}
+
+impl FromStr for Choice {
+    type Err = UnknownModel;
+
+    fn from_str(text: &str) -> Result<Self, UnknownModel> {
+        match text {
+            "offline" => Ok(Self::Offline),
+            "script" => Ok(Self::Script),
+            text => text.parse().map(Self::Live).map_err(UnknownModel),
+        }
+    }
+}
+
+/// Why a text names no model.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}; without a network there are `offline` and `script`")]
+struct UnknownModel(ModelNameError);
+
+impl Asking {
+    /// The model that is meant. Nothing is sent yet.
+    pub(crate) fn decider(&self) -> Result<Decider, Fault> {
+        match &self.model {
+            Choice::Offline => self.unconnected(Decider::offline()),
+            Choice::Script => self
+                .unconnected(Decider { flags: "--model script ".into(), ..Decider::of(Script::default()) }),
+            Choice::Live(name) => {
+                let live = self.live(name).map_err(|error| misuse(&error))?;
+                Ok(Decider {
+                    name: name.to_string().into(),
+                    flags: self.flags(name).into(),
+                    ..Decider::of(live)
+                })
+            }
+        }
+    }
+
+    /// The flags by which another command asks the same live model, each with a space behind it.
+    fn flags(&self, name: &ModelName) -> String {
+        let mut flags = format!("--model {} ", quoted(&name.to_string()));
+        if let Some(url) = &self.base_url {
+            flags.push_str(&format!("--base-url {} ", quoted(url)));
+        }
+        if self.no_key {
+            flags.push_str("--no-key ");
+        }
+        if self.stream {
+            flags.push_str("--stream ");
+        }
+        if let Some(millis) = self.deadline {
+            flags.push_str(&format!("--deadline {millis} "));
+        }
+        flags
+    }
+
+    fn live(&self, name: &ModelName) -> Result<Live, SetupError> {
+        let mut live = name.live();
+        if let Some(url) = &self.base_url {
+            live = live.base_url(url);
+        }
+        if self.no_key {
+            live = live.without_key();
+        }
+        if self.stream {
+            live = live.stream_to(Nobody);
+        }
+        if let Some(millis) = self.deadline {
+            live = live.deadline(Duration::from_millis(millis));
+        }
+        if let Some(millis) = self.longest_pause {
+            live = live.clock(Hurried(SystemClock::default(), Duration::from_millis(millis)));
+        }
+        if let Some(total_bytes) = self.reply_bytes {
+            live = live.limits(ReplyLimits { total_bytes, ..ReplyLimits::default() });
+        }
+        live.build()
+    }
+
+    /// A model that is asked without a network, where no flag is given that is for live ones.
+    fn unconnected(&self, decider: Decider) -> Result<Decider, Fault> {
+        let flags = [
+            ("--base-url", self.base_url.is_some()),
+            ("--no-key", self.no_key),
+            ("--stream", self.stream),
+            ("--deadline", self.deadline.is_some()),
+        ];
+        match flags.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(decider),
+            Some((flag, _)) => {
+                let why = format!(
+                    "{flag} is for a live model, and none is asked; name one with --model anthropic:NAME or --model openai:NAME"
+                );
+                Err(Fault::caller("usage", why))
+            }
+        }
+    }
+}
+
+/// What is wrong with how a live model was set up, with the flag that mends it.
+fn misuse(error: &SetupError) -> Fault {
+    let (code, advice) = match error {
+        SetupError::NoKey { .. } => ("no_key", "; a server of your own, named by --base-url, needs none"),
+        SetupError::BadKey { .. } => ("bad_key", ""),
+        SetupError::KeyInTheClear { .. } => ("bad_url", " with --no-key"),
+        SetupError::BadUrl { .. } => ("bad_url", "; one is written like http://127.0.0.1:8080"),
+        _ => ("usage", ""),
+    };
+    Fault::caller(code, format!("{error}{advice}"))
+}
+
+/// The model that a command asks. It takes its time where that was asked for.
+#[derive(Clone)]
+pub(crate) struct Decider {
+    model: Arc<dyn Model>,
+    name: Arc<str>,
+    flags: Arc<str>,
+    pause: Duration,
+}
+
+impl Decider {
+    /// The rules of the house.
+    pub(crate) fn offline() -> Self {
+        Self::of(OfflineRules)
+    }
+
+    fn of(model: impl Model + 'static) -> Self {
+        let name = model.label().unwrap_or_default().into();
+        Self { name, model: Arc::new(model), flags: "".into(), pause: Duration::ZERO }
+    }
+
+    /// The same, each of whose replies takes so long at least.
+    pub(crate) fn unhurried(self, pause: Duration) -> Self {
+        Self { pause, ..self }
+    }
+
+    /// Who decides, as a person calls it: a live model's name, or the label of what stands in one's place.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The flags by which another command asks the same model, each with a space behind it. The model stands in no record as
+    /// one to be asked again, so a command that is shown says it.
+    pub(crate) fn flags(&self) -> &str {
+        &self.flags
+    }
+}
+
+impl fmt::Debug for Decider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decider").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Model for Decider {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        thread::sleep(self.pause);
+        let mut response = self.model.complete(request)?;
+        // The records have the reply and nothing beside it, so what no live model has decided says so in it.
+        if let Some(label) = self.model.label() {
+            response.model = label.into();
+        }
+        Ok(response)
+    }
+
+    fn provider(&self) -> &str {
+        self.model.provider()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.model.name()
+    }
+
+    fn label(&self) -> Option<&str> {
+        self.model.label()
+    }
+}
+
+/// Hears a stream and tells nobody: what a model says is told once, when it is whole and what must not be kept is out of it.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn hear(&self, _caller: &str, _heard: Heard<'_>) {}
+}
+
+/// The clock of this machine, which does not wait longer than this.
+struct Hurried(SystemClock, Duration);
+
+impl Clock for Hurried {
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn now(&self) -> SystemTime {
+        self.0.now()
+    }
+
+    fn sleep(&self, pause: Duration) {
+        self.0.sleep(pause.min(self.1));
+    }
+}
