@@ -10,8 +10,9 @@ use reservo::civil::DateTime;
 use sommelier_handoff::Answer as Said;
 use sommelier_store::Token;
 
+use crate::command::LESSON;
 use crate::fault::Fault;
-use crate::model::Asking;
+use crate::model::{Asking, Choice};
 use crate::words::is_seen;
 
 /// Conversations with the house Reservo that survive a crash.
@@ -39,6 +40,17 @@ fn filled(given: &str) -> Result<String, &'static str> {
     if given.chars().any(is_seen) { Ok(given.to_owned()) } else { Err("there is nothing in it") }
 }
 
+/// The number of the lesson that is held here: `5` and `05` are the same.
+fn lesson(given: &str) -> Result<u32, String> {
+    match given.parse() {
+        Ok(number) if LESSON.parse() == Ok(number) => Ok(number),
+        Ok(number) => Err(format!(
+            "no model is asked in lesson {number:02}; it is run by `cargo xtask lesson {number:02}`, and {LESSON} here"
+        )),
+        Err(_) => Err(format!("a lesson has a number, and the one that is held here is {LESSON}")),
+    }
+}
+
 /// For the commands that ask a model.
 const SLOW: &str = "\
 With --slow MILLIS each reply of the model takes so long at least: time to try out what a crash does.";
@@ -58,6 +70,15 @@ pub(crate) enum Command {
         /// The conversation's name.
         #[arg(default_value = "chat", value_parser = filled)]
         name: String,
+        #[command(flatten)]
+        asking: Asking,
+    },
+    /// Holds the case of lesson 05 with a model, in a conversation of its own, and looks whether what must hold does.
+    #[command(after_help = SLOW)]
+    Lesson {
+        /// The lesson: 05.
+        #[arg(value_name = "NN", value_parser = lesson)]
+        number: u32,
         #[command(flatten)]
         asking: Asking,
     },
@@ -151,15 +172,16 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Which model the command asks; `None` for one that asks none.
-    pub(crate) fn asking(&self) -> Option<&Asking> {
+    /// How the command asks a model, and which one unless that is said; `None` for one that asks none.
+    pub(crate) fn asking(&self) -> Option<(&Asking, Choice)> {
         match self {
+            Self::Lesson { asking, .. } => Some((asking, Choice::Script)),
             Self::Ask(Ask { asking, .. })
             | Self::Answer(Answer { asking, .. })
             | Self::Chat { asking, .. }
             | Self::Resume { asking, .. }
             | Self::Sweep { asking, .. }
-            | Self::Replay { asking, .. } => Some(asking),
+            | Self::Replay { asking, .. } => Some((asking, Choice::Offline)),
             Self::Runs
             | Self::Show { .. }
             | Self::Inbox

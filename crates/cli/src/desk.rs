@@ -17,7 +17,7 @@ use crate::arguments::{Arguments, Lease};
 use crate::fault::{Fault, unknown_run};
 use crate::file::JournalFile;
 use crate::house::{house, mock_house, relay};
-use crate::model::{Asking, Decider};
+use crate::model::Decider;
 use crate::teller::Teller;
 
 /// How long a lease runs, in milliseconds: so long a run of a process that has died waits for another.
@@ -191,7 +191,10 @@ impl Desk {
 
 /// Who decides; where no model is asked it does not matter.
 fn decider(arguments: &Arguments) -> Result<Decider, Fault> {
-    let decider = arguments.command.asking().map_or_else(|| Ok(Decider::offline()), Asking::decider)?;
+    let decider = match arguments.command.asking() {
+        Some((asking, unless_said)) => asking.decider(unless_said)?,
+        None => Decider::offline(),
+    };
     Ok(decider.unhurried(Duration::from_millis(arguments.slow)))
 }
 

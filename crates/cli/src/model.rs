@@ -22,9 +22,9 @@ use crate::file::quoted;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Asking {
     /// Who decides: `offline`, the rules of the house; `script`, the decisions of the running case; or a live model,
-    /// `anthropic:NAME` or `openai:NAME`.
-    #[arg(long, value_name = "MODEL", default_value = "offline", help_heading = HEADING)]
-    model: Choice,
+    /// `anthropic:NAME` or `openai:NAME`. Unless given it is `offline`, and for a lesson `script`.
+    #[arg(long, value_name = "MODEL", help_heading = HEADING)]
+    model: Option<Choice>,
     /// Where the live model's server is, such as http://127.0.0.1:8080; the provider's own service unless given.
     #[arg(long, value_name = "URL", help_heading = HEADING)]
     base_url: Option<String>,
@@ -49,7 +49,7 @@ const HEADING: &str = "Model";
 
 /// Which model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Choice {
+pub(crate) enum Choice {
     /// The rules of the house.
     Offline,
     /// The decisions of the running case.
@@ -72,12 +72,12 @@ impl FromStr for Choice {
 /// Why a text names no model.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}; without a network there are `offline` and `script`")]
-struct UnknownModel(ModelNameError);
+pub(crate) struct UnknownModel(ModelNameError);
 
 impl Asking {
     /// The model that is meant. Nothing is sent yet.
-    pub(crate) fn decider(&self) -> Result<Decider, Fault> {
-        match &self.model {
+    pub(crate) fn decider(&self, unless_said: Choice) -> Result<Decider, Fault> {
+        match self.model.as_ref().unwrap_or(&unless_said) {
             Choice::Offline => self.unconnected(Decider::offline()),
             Choice::Script => self
                 .unconnected(Decider { flags: "--model script ".into(), ..Decider::of(Script::default()) }),

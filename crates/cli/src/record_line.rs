@@ -128,7 +128,8 @@ fn json(value: &(impl serde::Serialize + ?Sized)) -> String {
     in_sight(&serde_json::to_string(value).unwrap_or_default())
 }
 
-fn cut(text: &str) -> String {
+/// A value, as much of it as stands in a line.
+pub(crate) fn cut(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         None => text.to_owned(),
         Some((end, _)) => format!("{} … ({} bytes)", &text[..end], text.len()),

@@ -113,6 +113,45 @@ impl Fault {
         )
     }
 
+    /// One of each kind, so that who tries them all tries a new one too.
+    ///
+    /// ```
+    /// use sommelier_fake_server::Fault;
+    ///
+    /// let mut names: Vec<&str> = Fault::of_each_kind().iter().map(Fault::name).collect();
+    /// let count = names.len();
+    /// names.sort_unstable();
+    /// names.dedup();
+    /// assert_eq!(names.len(), count);
+    /// ```
+    pub fn of_each_kind() -> Vec<Self> {
+        let first = Self::RateLimited { retry_after: Some(1) };
+        std::iter::successors(Some(first), Self::next_kind).collect()
+    }
+
+    /// One of the next kind, in the order in which they are declared. A match, so that none is left out.
+    fn next_kind(&self) -> Option<Self> {
+        Some(match self {
+            Self::RateLimited { .. } => Self::Overloaded,
+            Self::Overloaded => Self::ApiError,
+            Self::ApiError => Self::Timeout,
+            Self::Timeout => Self::SlowHeaders(2000),
+            Self::SlowHeaders(_) => Self::SlowEvents(50),
+            Self::SlowEvents(_) => Self::HangUp,
+            Self::HangUp => Self::CutAfterBytes(100),
+            Self::CutAfterBytes(_) => Self::CutAfterEvents(4),
+            Self::CutAfterEvents(_) => Self::ErrorAfterEvents(3),
+            Self::ErrorAfterEvents(_) => Self::MalformedJson,
+            Self::MalformedJson => Self::WrongContentType,
+            Self::WrongContentType => Self::Refusal,
+            Self::Refusal => Self::MaxTokensInCall,
+            Self::MaxTokensInCall => Self::DuplicateIds,
+            Self::DuplicateIds => Self::EndlessStream,
+            Self::EndlessStream => Self::OversizedBody(1_000_000),
+            Self::OversizedBody(_) => return None,
+        })
+    }
+
     /// The fault's name in a plan and in the log.
     pub fn name(&self) -> &'static str {
         match self {

@@ -8,6 +8,7 @@ mod export;
 mod inbox;
 mod invite;
 mod invited;
+mod lesson;
 mod replay;
 mod resume;
 mod runs;
@@ -18,6 +19,8 @@ mod withdraw;
 
 use sommelier_runner::Settled;
 
+pub(crate) use lesson::NUMBER as LESSON;
+
 use crate::arguments::{Addressed, Arguments, Command};
 use crate::desk::{Desk, Use};
 use crate::fault::Fault;
@@ -27,7 +30,7 @@ use crate::teller::{Input, Teller};
 /// Does what was asked for, and gives the exit code.
 pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Input<'_>) -> Result<u8, Fault> {
     let desk = match arguments.command {
-        Command::Ask(_) | Command::Chat { .. } => Desk::open_or_make(&arguments)?,
+        Command::Ask(_) | Command::Chat { .. } | Command::Lesson { .. } => Desk::open_or_make(&arguments)?,
         Command::Resume { .. } | Command::Answer(_) | Command::Cancel { .. } | Command::Sweep { .. } => {
             Desk::open(&arguments, Use::Drive)?
         }
@@ -43,6 +46,7 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
     match arguments.command {
         Command::Ask(ask) => ask::run(&desk, teller, ask),
         Command::Chat { name, .. } => chat::run(&desk, teller, input, &name),
+        Command::Lesson { .. } => lesson::run(&desk, teller),
         Command::Runs => runs::run(&desk, teller),
         Command::Show { run, all } => show::run(&desk, teller, &run, all),
         Command::Resume { run, again, lease, .. } => resume::run(&desk, teller, &run, again, lease),
