@@ -412,10 +412,11 @@ fn a_broken_stream_is_told() {
 /// S1-21. In JSON mode a request is nothing but words and a schema.
 #[test]
 fn json_mode_asks_for_one_object() {
-    let settings = Settings { json_mode: Some(JsonMode { text_chars: 50 }), ..Settings::default() };
+    let mode = JsonMode { text_chars: 50, argument_chars: 20, items: 2 };
+    let settings = Settings { json_mode: Some(mode), ..Settings::default() };
     let messages = answered();
     let body = sent(&request(&messages), &settings);
-    let parameters = json!({"type": "object", "properties": {"room": {"type": "string"}}});
+    let parameters = json!({"type": "object", "properties": {"room": {"type": "string", "maxLength": 20}}});
     let call = |name: &str| {
         json!({"type": "object", "properties": {"tool": {"const": name}, "input": parameters},
                "required": ["tool", "input"], "additionalProperties": false})
@@ -450,6 +451,45 @@ fn json_mode_asks_for_one_object() {
     let alternatives =
         sent(&request(&asked()), &forced)["response_format"]["json_schema"]["schema"]["anyOf"].clone();
     assert_eq!(alternatives, json!([call("get_quote"), call("handoff")]));
+}
+
+/// S1-21. A server has a model fill a string or a list up to the last token, and write members in the order of the schema: so
+/// each has an end, its own where it says one, and nothing changes its place.
+#[test]
+fn json_mode_bounds_what_a_schema_leaves_open() {
+    let schema = concat!(
+        r#"{"type":"object","properties":{"who":{"type":"string","enum":["a"]},"task":{"type":"string","minLength":30},"#,
+        r#""at":{"type":"string","format":"date"},"name":{"maxLength":9,"type":"string"},"n":{"type":"integer"},"#,
+        r#""list":{"items":{"type":"string"},"type":"array"},"most":{"type":"array","maxItems":9,"items":{"type":"integer"}},"#,
+        r#""either":{"anyOf":[{"type":"string"},{"type":"array","minItems":5,"items":{"$ref":"x"}}]},"#,
+        r#""open":{"type":"object"},"map":{"type":"object","additionalProperties":{"type":"string"}},"odd":true},"#,
+        r#""required":["who"],"additionalProperties":false,"$defs":{"x":{"type":"string"}}}"#
+    );
+    let bounded = concat!(
+        r#"{"type":"object","properties":{"who":{"type":"string","enum":["a"]},"task":{"type":"string","minLength":30,"maxLength":30},"#,
+        r#""at":{"type":"string","format":"date"},"name":{"maxLength":9,"type":"string"},"n":{"type":"integer"},"#,
+        r#""list":{"items":{"type":"string","maxLength":20},"type":"array","maxItems":2},"#,
+        r#""most":{"type":"array","maxItems":9,"items":{"type":"integer"}},"#,
+        r#""either":{"anyOf":[{"type":"string","maxLength":20},{"type":"array","minItems":5,"items":{"$ref":"x"},"maxItems":5}]},"#,
+        r#""open":{"type":"object"},"map":{"type":"object","additionalProperties":{"type":"string","maxLength":20}},"odd":true},"#,
+        r#""required":["who"],"additionalProperties":false,"$defs":{"x":{"type":"string","maxLength":20}}}"#
+    );
+    let tool = ToolDefinition::new(ToolName::new("act").unwrap(), "", RawJson::parse(schema).unwrap());
+    let messages = asked();
+    let request = ModelRequest { tools: Cow::Owned(vec![tool]), ..ModelRequest::new("m", 8, &messages) };
+    let mode = JsonMode { text_chars: 50, argument_chars: 20, items: 2 };
+    let settings = Settings { json_mode: Some(mode), ..Settings::default() };
+    let body = String::from_utf8(encode(&request, &settings, false).unwrap()).unwrap();
+    let alternatives = format!(
+        concat!(
+            r#""schema":{{"anyOf":[{{"type":"object","properties":{{"tool":{{"const":"act"}},"input":{}}},"#,
+            r#""required":["tool","input"],"additionalProperties":false}},"#,
+            r#"{{"type":"object","properties":{{"text":{{"maxLength":50,"type":"string"}}}},"#,
+            r#""required":["text"],"additionalProperties":false}}]}}"#
+        ),
+        bounded
+    );
+    assert!(body.contains(&alternatives), "{body}");
 }
 
 /// S1-21. In JSON mode the object is a call or words; any other reply is the text that it is.

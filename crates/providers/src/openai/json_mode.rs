@@ -1,11 +1,12 @@
 //! Tool calls for models that have none.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sommelier_protocol::openai::{ChatContent, ChatMessage, ChatRole, ChatTool, answer, to_chat};
 use sommelier_protocol::{
     ContentBlock, ModelRequest, ModelResponse, RawJson, StopReason, ToolChoice, ToolUse,
 };
 
+use super::bounds::bounded;
 use super::request::unwritable;
 use crate::ProviderError;
 use crate::members::{Members, OnTheWire as _};
@@ -16,18 +17,27 @@ use crate::members::{Members, OnTheWire as _};
 /// the past as such objects, and results as words of the user. Any other reply is kept as the text that it is: an object
 /// is read, never searched for.
 ///
-/// A server that holds a model to a schema lets it fill a string up to the reply's last token, so that the object is
-/// never closed; [`text_chars`](Self::text_chars) bounds it.
+/// A server that holds a model to a schema lets it fill a string or a list up to the reply's last token, so that the object
+/// is never closed. So each has a bound here: its own where the tool's schema says one, else one of these. An object of
+/// which the schema says nothing stays open, and a small model may not find its end; a tool for such models names the
+/// members.
+///
+/// The members of the schema stand in the order in which they were written, the tool's name before its input: a server has
+/// the model write them in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonMode {
     /// The most characters of an answer, told to the server as `maxLength`.
     pub text_chars: u32,
+    /// The most characters of a text among the arguments of a call.
+    pub argument_chars: u32,
+    /// The most items of a list among them, told as `maxItems`.
+    pub items: u32,
 }
 
 impl Default for JsonMode {
-    /// 600 characters.
+    /// 600 characters of an answer, 200 of an argument, 6 items.
     fn default() -> Self {
-        Self { text_chars: 600 }
+        Self { text_chars: 600, argument_chars: 200, items: 6 }
     }
 }
 
@@ -66,18 +76,34 @@ impl JsonMode {
         tools: &[ChatTool],
         choice: Option<&ToolChoice>,
     ) -> Result<RawJson, ProviderError> {
-        let mut alternatives: Vec<Value> = tools.iter().map(call_schema).collect();
+        let calls = tools.iter().map(|tool| self.call_schema(tool));
+        let mut alternatives = calls.collect::<serde_json::Result<Vec<_>>>().map_err(unwritable)?;
         if tools.is_empty() || !choice.is_some_and(crate::anthropic::is_forced) {
-            alternatives.push(json!({
-                "type": "object",
-                "properties": {"text": {"type": "string", "maxLength": self.text_chars}},
-                "required": ["text"],
-                "additionalProperties": false,
-            }));
+            let text = json!({"type": "string", "maxLength": self.text_chars});
+            alternatives
+                .push(RawJson::of(&text).and_then(|text| closed([("text", text)])).map_err(unwritable)?);
         }
-        let schema = json!({"anyOf": alternatives});
-        RawJson::of(&json!({"type": "json_schema", "json_schema": {"name": "reply", "strict": true, "schema": schema}}))
+        let of = |members| RawJson::of(&members);
+        let schema = RawJson::of(&alternatives).and_then(|any| of(Members::of([("anyOf", any)])));
+        let named = schema.and_then(|schema| {
+            let (name, strict) = (RawJson::string("reply"), RawJson::of(&true)?);
+            of(Members::of([("name", name), ("strict", strict), ("schema", schema)]))
+        });
+        named
+            .and_then(|named| {
+                of(Members::of([("type", RawJson::string("json_schema")), ("json_schema", named)]))
+            })
             .map_err(unwritable)
+    }
+
+    /// The schema of the object that calls `tool`.
+    fn call_schema(self, tool: &ChatTool) -> serde_json::Result<RawJson> {
+        let name = RawJson::of(&json!({"const": tool.function.name.as_str()}))?;
+        let input = match &tool.function.parameters {
+            Some(parameters) => bounded(parameters, self),
+            None => RawJson::of(&json!({"type": "object"}))?,
+        };
+        closed([("tool", name), ("input", input)])
     }
 
     /// The reply with the object that it is as a block.
@@ -129,17 +155,15 @@ fn rules(tools: &[ChatTool]) -> String {
     rules
 }
 
-fn call_schema(tool: &ChatTool) -> Value {
-    let schema: Option<Value> = tool.function.parameters.as_ref().and_then(|raw| raw.read().ok());
-    json!({
-        "type": "object",
-        "properties": {
-            "tool": {"const": tool.function.name.as_str()},
-            "input": schema.unwrap_or_else(|| json!({"type": "object"})),
-        },
-        "required": ["tool", "input"],
-        "additionalProperties": false,
-    })
+/// The schema of an object of these members and no others, all required, in this order.
+fn closed<const N: usize>(members: [(&str, RawJson); N]) -> serde_json::Result<RawJson> {
+    let required = RawJson::of(members.each_ref().map(|(name, _)| *name).as_slice())?;
+    RawJson::of(&Members::of([
+        ("type", RawJson::string("object")),
+        ("properties", RawJson::of(&Members::of(members))?),
+        ("required", required),
+        ("additionalProperties", RawJson::of(&false)?),
+    ]))
 }
 
 /// What a model has said and called, as the objects that it would have written.

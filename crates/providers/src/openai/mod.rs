@@ -21,6 +21,7 @@
 //!
 //! In [JSON mode](Settings::json_mode) nothing but text goes over the wire. See [`JsonMode`].
 
+mod bounds;
 mod json_mode;
 mod reply;
 mod request;
