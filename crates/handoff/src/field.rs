@@ -1,7 +1,7 @@
 //! What a route wants to find in the context, by name and type.
 
 use serde::Serialize;
-use sommelier_protocol::json_string_len;
+use sommelier_protocol::{RawJson, json_string_len};
 
 use crate::{FieldFault, Json, PackageError, law};
 
@@ -125,6 +125,20 @@ impl Field {
         format!("{}: {kind}{about}{optional}", self.name)
     }
 
+    /// The field as a JSON Schema, for a service that holds a model to one.
+    pub(crate) fn schema(&self) -> String {
+        let kind = match &self.kind {
+            Kind::Text => r#""type":"string","minLength":1"#.to_owned(),
+            Kind::Integer => r#""type":"integer""#.to_owned(),
+            Kind::Flag => r#""type":"boolean""#.to_owned(),
+            Kind::OneOf(legal) => format!(r#""type":"string","enum":{}"#, list(legal)),
+        };
+        match self.about.is_empty() {
+            true => format!("{{{kind}}}"),
+            false => format!(r#"{{{kind},"description":{}}}"#, RawJson::string(&self.about)),
+        }
+    }
+
     /// What is wrong with the value of this field; `None` for a context without it.
     pub(crate) fn check(&self, value: Option<&Json>) -> Option<PackageError> {
         let path = format!("context.{}", self.name);
@@ -148,6 +162,11 @@ impl Field {
             }),
         }
     }
+}
+
+/// Texts as a list in JSON.
+pub(crate) fn list<S: Serialize>(texts: &[S]) -> String {
+    RawJson::of(texts).map(|json| json.to_string()).unwrap_or_else(|_| "[]".to_owned())
 }
 
 /// Why no field may have this value.

@@ -4,9 +4,10 @@ use sommelier_protocol::{RawJson, ToolDefinition, ToolName, ToolUse};
 
 use crate::artifact::{READ_ARTIFACT, Which};
 use crate::completion::{COMPLETE_HANDOFF, Report};
+use crate::field::list;
 use crate::law::{self, Arguments};
 use crate::question::{ASK_HUMAN, Wording};
-use crate::{Field, Fields, HandoffPackage, Json, PackageError, PackagePolicy};
+use crate::{Field, Fields, HandoffPackage, Json, PackageError, PackagePolicy, Section};
 
 /// The name of the pseudo-tool: the model calls it like any tool, and the relay takes the call as the wish
 /// to hand over the turn.
@@ -23,6 +24,7 @@ pub(crate) struct Receiver<'a> {
     pub(crate) policy: &'a PackagePolicy,
     pub(crate) references: bool,
     pub(crate) returns: bool,
+    pub(crate) with_user_words: bool,
 }
 
 impl Receiver<'_> {
@@ -43,6 +45,9 @@ impl Receiver<'_> {
         if self.returns {
             told.push_str(" (the turn comes back)");
         }
+        if self.with_user_words {
+            told.push_str(" (code adds the user's last words, so leave them out)");
+        }
         told.push_str(&in_context(self.policy));
         told
     }
@@ -56,8 +61,6 @@ fn in_context(policy: &PackagePolicy) -> String {
 
 /// The pseudo-tool of an agent with these legal receivers.
 pub(crate) fn definition(name: ToolName, receivers: &[Receiver<'_>]) -> ToolDefinition {
-    let legal: Vec<&str> = receivers.iter().map(|receiver| receiver.name).collect();
-    let legal = RawJson::of(&legal).map(|json| json.to_string()).unwrap_or_default();
     let who: Vec<String> = receivers.iter().map(Receiver::told).collect();
     let description = format!(
         "Hands the turn to a specialist, for a need that came up in your work and that none of your tools can meet. \
@@ -67,15 +70,76 @@ pub(crate) fn definition(name: ToolName, receivers: &[Receiver<'_>]) -> ToolDefi
         what_follows(receivers),
         who.join("; ")
     );
-    let artifacts = match receivers.iter().any(|receiver| receiver.references) {
-        true => RawJson::string(REFERENCES),
-        false => RawJson::string("Small results of the work so far, by name."),
-    };
-    let schema = format!(
-        r#"{{"type":"object","properties":{{"specialist":{{"type":"string","enum":{legal},"description":"Who takes over."}},"task":{{"type":"string","description":"One specific question or order, complete in itself."}},"context":{{"type":"object","description":"The values needed for the task, by name."}},"constraints":{{"type":"array","items":{{"type":"string"}},"description":"What binds whoever works on the task."}},"completed_steps":{{"type":"array","items":{{"type":"string"}},"description":"What is done and not to be done again."}},"open_items":{{"type":"array","items":{{"type":"string"}},"description":"What is still to be done."}},"artifacts":{{"type":"object","description":{artifacts}}}}},"required":["specialist","task","context"],"additionalProperties":false}}"#
-    );
-    let schema = RawJson::parse(&schema).unwrap_or_else(|_| RawJson::empty_object());
+    let schema = RawJson::parse(&schema(receivers)).unwrap_or_else(|_| RawJson::empty_object());
     ToolDefinition::new(name, description, schema)
+}
+
+/// The schema of the arguments. What each receiver must be given, whichever it is, is required here too: the description
+/// tells it to the model, and a service that holds a model to a schema then gets no package without it.
+fn schema(receivers: &[Receiver<'_>]) -> String {
+    let legal: Vec<&str> = receivers.iter().map(|receiver| receiver.name).collect();
+    let is_required = |section| receivers.iter().all(|receiver| receiver.policy.required.contains(&section));
+    let texts = |section: Section, about: &str| {
+        let least = if is_required(section) { r#""minItems":1,"# } else { "" };
+        let (name, about) = (section.as_str(), RawJson::string(about));
+        format!(r#""{name}":{{"type":"array","items":{{"type":"string"}},{least}"description":{about}}}"#)
+    };
+    let values = |section: Section, members: &str, about: &str| {
+        let least = if is_required(section) { r#""minProperties":1,"# } else { "" };
+        let (name, about) = (section.as_str(), RawJson::string(about));
+        format!(r#""{name}":{{"type":"object",{members}{least}"description":{about}}}"#)
+    };
+    let artifacts = match receivers.iter().any(|receiver| receiver.references) {
+        true => REFERENCES,
+        false => "Small results of the work so far, by name.",
+    };
+    let properties = [
+        format!(
+            r#""specialist":{{"type":"string","enum":{},"description":"Who takes over."}}"#,
+            list(&legal)
+        ),
+        r#""task":{"type":"string","description":"One specific question or order, complete in itself."}"#
+            .to_owned(),
+        values(Section::Context, &fields(receivers), "The values needed for the task, by name."),
+        texts(Section::Constraints, "What binds whoever works on the task."),
+        texts(Section::CompletedSteps, "What is done and not to be done again."),
+        texts(Section::OpenItems, "What is still to be done."),
+        values(Section::Artifacts, "", artifacts),
+    ];
+    let sections =
+        [Section::Constraints, Section::CompletedSteps, Section::OpenItems, Section::Artifacts].into_iter();
+    let sections = sections.filter(|section| is_required(*section)).map(Section::as_str);
+    let required: Vec<&str> = ["specialist", "task", "context"].into_iter().chain(sections).collect();
+    format!(
+        r#"{{"type":"object","properties":{{{}}},"required":{},"additionalProperties":false}}"#,
+        properties.join(","),
+        list(&required)
+    )
+}
+
+/// The members of the context's schema: the values that receivers want there, and those that each of them must have. Where
+/// two want different values under one name, the schema leaves it open.
+fn fields(receivers: &[Receiver<'_>]) -> String {
+    let mut known: Vec<(&str, String)> = Vec::new();
+    for field in receivers.iter().flat_map(|receiver| &receiver.policy.fields) {
+        let schema = field.schema();
+        match known.iter_mut().find(|(name, _)| *name == field.name()) {
+            Some((_, same)) if *same == schema => {}
+            Some((_, other)) => *other = "{}".to_owned(),
+            None => known.push((field.name(), schema)),
+        }
+    }
+    if known.is_empty() {
+        return String::new();
+    }
+    let demands = |receiver: &Receiver<'_>, name: &str| {
+        receiver.policy.fields.iter().any(|field| field.name() == name && !field.is_optional())
+    };
+    let is_demanded = |name: &&str| receivers.iter().all(|receiver| demands(receiver, name));
+    let required: Vec<&str> = known.iter().map(|(name, _)| *name).filter(is_demanded).collect();
+    let properties: Vec<String> =
+        known.iter().map(|(name, schema)| format!("{}:{schema}", RawJson::string(name))).collect();
+    format!(r#""properties":{{{}}},"required":{},"#, properties.join(","), list(&required))
 }
 
 /// What becomes of the sender's turn.

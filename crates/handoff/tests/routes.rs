@@ -145,6 +145,86 @@ fn fields_are_told_in_the_descriptions() {
     assert!(told[0].contains("`context.cents` is a string, must be a whole number"), "{told:?}");
 }
 
+fn schema(relay: &Relay, agent: &str) -> String {
+    let definitions = relay.agent(agent).unwrap().definitions();
+    let tool = definitions.iter().find(|definition| definition.name.as_str() == HANDOFF_TO_SPECIALIST);
+    tool.unwrap().input_schema.get().to_owned()
+}
+
+/// S1-21: what each receiver must be given, whichever it is, the schema requires too, so that a service that holds a model to
+/// it gets no package without; what only one of them wants stays open.
+#[test]
+fn the_schema_requires_what_every_receiver_does() {
+    let of = |policies: [PackagePolicy; 2]| {
+        let [b, c] = policies;
+        let builder =
+            ["a", "b", "c"].into_iter().fold(Relay::builder(), |relay, name| relay.agent(agent(name)));
+        let routes = [Route::new("a", "b").policy(b), Route::new("a", "c").policy(c)];
+        let relay = routes.into_iter().fold(builder.entry("a"), RelayBuilder::route_with).build().unwrap();
+        schema(&relay, "a")
+    };
+    let written = |context: &str, constraints: &str, open: &str, artifacts: &str, required: &str| {
+        format!(
+            concat!(
+                r#"{{"type":"object","properties":{{"specialist":{{"type":"string","enum":["b","c"],"description":"Who takes over."}},"#,
+                r#""task":{{"type":"string","description":"One specific question or order, complete in itself."}},"#,
+                r#""context":{{"type":"object",{}"description":"The values needed for the task, by name."}},"#,
+                r#""constraints":{{"type":"array","items":{{"type":"string"}},{}"description":"What binds whoever works on the task."}},"#,
+                r#""completed_steps":{{"type":"array","items":{{"type":"string"}},"description":"What is done and not to be done again."}},"#,
+                r#""open_items":{{"type":"array","items":{{"type":"string"}},{}"description":"What is still to be done."}},"#,
+                r#""artifacts":{{"type":"object",{}"description":"Small results of the work so far, by name."}}}},"#,
+                r#""required":["specialist","task","context"{}],"additionalProperties":false}}"#
+            ),
+            context, constraints, open, artifacts, required
+        )
+    };
+    let minimal = PackagePolicy::minimal;
+    let plain = written("", "", "", "", "");
+    assert_eq!(of([minimal(), minimal()]), plain);
+    assert_eq!(of([PackagePolicy::strict(), minimal()]), plain);
+    let all = || {
+        PackagePolicy::strict()
+            .require(Section::Context)
+            .require(Section::Constraints)
+            .require(Section::Artifacts)
+    };
+    let least = r#""minProperties":1,"#;
+    assert_eq!(
+        of([all(), all().require(Section::CompletedSteps)]),
+        written(
+            least,
+            r#""minItems":1,"#,
+            r#""minItems":1,"#,
+            least,
+            r#","constraints","open_items","artifacts""#
+        )
+    );
+    let plan = |about: &str| Field::one_of("plan", about, ["basic", "pro"]);
+    let first =
+        minimal().field(plan("")).field(Field::integer("cents", "a \"sum\"")).field(Field::text("x", ""));
+    let second = minimal()
+        .field(Field::integer("cents", "a \"sum\""))
+        .field(Field::flag("paid", "").optional())
+        .field(Field::flag("x", ""));
+    let context = concat!(
+        r#""properties":{"plan":{"type":"string","enum":["basic","pro"]},"cents":{"type":"integer","description":"a \"sum\""},"#,
+        r#""x":{},"paid":{"type":"boolean"}},"required":["cents","x"],"#
+    );
+    assert_eq!(of([first, second]), written(context, "", "", "", ""));
+    let text = minimal().field(Field::text("who", ""));
+    let context = r#""properties":{"who":{"type":"string","minLength":1}},"required":["who"],"#;
+    assert_eq!(of([text.clone(), text]), written(context, "", "", "", ""));
+}
+
+/// S1-21: a model that is not told would write the user's words itself, and be refused for it.
+#[test]
+fn that_code_adds_the_users_words_is_told() {
+    let relay = pair_with(Route::with_user_words);
+    let told = description(&relay, "booking_agent", HANDOFF_TO_SPECIALIST);
+    let specialists = told.split_once("Specialists: ").unwrap().1;
+    assert_eq!(specialists, "policy_agent (code adds the user's last words, so leave them out).");
+}
+
 /// C172: whether the turn comes back is told of each receiver, and nobody is told that it does not where it does.
 #[test]
 fn whether_the_turn_comes_back_is_told() {

@@ -413,7 +413,8 @@ impl RelayBuilder {
                 let receiver = self.agents.iter().find(|other| other.name() == route.to)?;
                 let (name, purpose) = (receiver.name(), receiver.purpose_text());
                 let (policy, references, returns) = (&route.policy, route.references, route.returns);
-                Some(Receiver { name, purpose, policy, references, returns })
+                let with_user_words = route.with_user_words;
+                Some(Receiver { name, purpose, policy, references, returns, with_user_words })
             })
             .collect();
         match ToolName::new(HANDOFF_TO_SPECIALIST) {
