@@ -1,8 +1,8 @@
 //! Who is at the desk, who may hand over to whom, and under which guards.
 
 use sommelier_handoff::{
-    Agent, BuildErrors, Checked, Conduct, Done, EntryPolicy, Guard, Guards, OnRefusal, PackagePolicy, Relay,
-    RelayBuilder, Route, Section, Work,
+    Agent, BuildErrors, Checked, Conduct, Done, EntryPolicy, Field, Guard, Guards, OnRefusal, PackagePolicy,
+    Relay, RelayBuilder, Route, Section, Work,
 };
 use sommelier_runner::{Decision, Gate, Outcome, RunError, Runner};
 use sommelier_runtime::Model;
@@ -51,20 +51,31 @@ impl Role {
     pub fn prompt(self) -> &'static str {
         match self {
             Self::Triage => {
-                "You hear each query first. Read what it is about: billing, or something that does not work. Then \
-                 hand over to that specialist, with a package: the goal as the task, what is done, what is open, what \
-                 binds whoever goes on. Code puts the customer's own words into it. Answer nothing yourself but a \
-                 greeting or thanks."
+                "You hear each query first. Greetings, thanks and farewells you answer yourself, in a sentence. All else \
+                 you hand over at once, by a call of handoff_to_specialist; saying that you hand over moves nothing. \
+                 billing_agent has what is about money: charges, refunds, invoices, payments. technical_agent has what does \
+                 not work, and what you are not sure of. Where a query is about both, billing_agent comes first. \
+                 Write the package for somebody who has read nothing. `task`: the goal. `context`: the values that you \
+                 know, none made up. `completed_steps`: what is done. `open_items`: one for each thing that the customer \
+                 wants. `constraints`: what binds whoever goes on, such as \"be concise\", \"do not ask again for what was \
+                 said\", and the plan or a trial, if the customer named one. Where a handoff is refused, mend what the result \
+                 says and call again; if it cannot be mended, tell the customer that the query is noted."
             }
             Self::Technical => {
                 "You solve technical problems. Begin from the package: what it says is known, and the customer is \
-                 never asked for it again. Do the open items, not the completed steps. Keep to the constraints. End with \
-                 complete_handoff, and say of each item whether it is done."
+                 never asked for it again. Look the problem up with search_issues, in the customer's own words, and tell \
+                 what helps; what is not found is not known yet, and you make nothing up. Do the open items, not the \
+                 completed steps. Keep to the constraints. What is about money is billing_agent's: hand it over with what you \
+                 have told so far as `answer_so_far`. Otherwise end with complete_handoff, and say of each open item, to \
+                 the letter, whether it is done."
             }
             Self::Billing => {
                 "You handle refunds and invoices. Read the constraints for the plan or a trial before you promise \
-                 anything. Begin from the package, and never ask again for what it says. Do the open items, and end with \
-                 complete_handoff: say of each whether it is done."
+                 anything: on a trial nothing is given back. Begin from the package, and never ask again for what it says. \
+                 Look at the charges with find_charges before you speak of any; a charge that was taken twice is given back \
+                 by refund_charge, once, by its id. What does not work is technical_agent's: hand it over when the money is \
+                 settled, with what you have told so far as `answer_so_far`. Otherwise do the open items and end with \
+                 complete_handoff: say of each, to the letter, whether it is done."
             }
             Self::Done => "",
         }
@@ -80,9 +91,14 @@ pub fn guards() -> Guards {
 }
 
 /// What a package must be like on every route: a task, at least one open item and one constraint, and room for a long
-/// message of the customer.
+/// message of the customer. The values that a sender may know are named, so that a model need not think names up.
 pub fn policy() -> PackagePolicy {
-    PackagePolicy::strict().require(Section::Constraints).package_bytes(20 * 1024)
+    PackagePolicy::strict()
+        .require(Section::Constraints)
+        .package_bytes(20 * 1024)
+        .field(Field::one_of("intent", "what the query is about", ["billing", "technical"]).optional())
+        .field(Field::text("said_before", "what the customer said before the last words").optional())
+        .field(Field::text("answer_so_far", "what the customer was told already").optional())
 }
 
 /// The desk, to be built: three agents and four routes. Each new query starts at triage.
@@ -97,10 +113,14 @@ pub fn relay(guards: Guards) -> RelayBuilder {
         .agent(Agent::new(triage.0, triage.1).purpose("reads what a query is about"))
         .agent(
             Agent::new(technical.0, technical.1)
-                .purpose("solves what does not work")
+                .purpose("solves what does not work: errors, crashes, logins; also what nobody else has")
                 .tools(technical_tools()),
         )
-        .agent(Agent::new(billing.0, billing.1).purpose("refunds and invoices").tools(billing_tools()))
+        .agent(
+            Agent::new(billing.0, billing.1)
+                .purpose("settles what is about money: charges, refunds, invoices, payments")
+                .tools(billing_tools()),
+        )
         .entry(triage.0)
         .entry_policy(EntryPolicy::Entry)
         .route_with(route(triage.0, technical.0, &to_technical))

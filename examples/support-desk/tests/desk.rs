@@ -8,7 +8,7 @@ use serde_json::json;
 use sommelier_handoff::{
     Answer, Closing, Compliance, EntryPolicy, HandoffPackage, Hop, PackageError, Refusal, Step,
 };
-use sommelier_protocol::Words;
+use sommelier_protocol::{Message, Words};
 use sommelier_runner::Report;
 use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
 use support_desk::desk::{OPENING, guards, policy, relay};
@@ -45,6 +45,61 @@ fn prompts_forbid_asking_again_and_mind_the_constraints() {
     assert!(Role::Technical.prompt().contains("never asked for it again"));
     assert!(Role::Billing.prompt().contains("plan or a trial"));
     assert!(Role::Triage.prompt().contains("hand over"));
+}
+
+/// S1-21: a model that has only its prompt and its tools to go by finds there whom there is, when each is right, what becomes
+/// of its turn, and what each section of the package is for.
+#[test]
+fn a_model_is_told_of_the_handoff_by_its_tool() {
+    let relay = relay(guards()).build().unwrap();
+    let offered = relay.agent("triage_agent").unwrap().definitions();
+    let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["handoff_to_specialist"]);
+    let told = offered[0].description.as_deref().unwrap();
+    let fields = "(in `context`: intent: one of billing, technical, what the query is about, may be left out; said_before: a \
+                  string, what the customer said before the last words, may be left out; answer_so_far: a string, what the \
+                  customer was told already, may be left out)";
+    let needs = "(must have constraints, open_items) (code adds the user's last words, so leave them out)";
+    assert!(told.contains("Your turn ends with this call; the specialist answers the user."), "{told}");
+    let specialists = format!(
+        "technical_agent: solves what does not work: errors, crashes, logins; also what nobody else has {needs} {fields}; \
+         billing_agent: settles what is about money: charges, refunds, invoices, payments {needs} {fields}."
+    );
+    assert_eq!(told.split_once("Specialists: ").unwrap().1, specialists);
+    let schema: serde_json::Value = offered[0].input_schema.read().unwrap();
+    assert_eq!(schema["required"], json!(["specialist", "task", "context", "constraints", "open_items"]));
+    let sections: Vec<&str> = schema["properties"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, of)| match of["description"].as_str() {
+            Some(_) => name.as_str(),
+            None => "a section without a word",
+        })
+        .collect();
+    assert_eq!(
+        sections,
+        ["artifacts", "completed_steps", "constraints", "context", "open_items", "specialist", "task"]
+    );
+    for tool in
+        ["handoff_to_specialist", "complete_handoff", "search_issues", "find_charges", "refund_charge"]
+    {
+        let roles = [Role::Triage, Role::Technical, Role::Billing];
+        assert!(roles.iter().any(|role| role.prompt().contains(tool)), "no prompt speaks of {tool}");
+    }
+}
+
+/// S1-20: the receiver's first request is its own prompt and, as the user's one message, the package. Whatever model it is.
+#[test]
+fn the_receiver_reads_its_prompt_and_the_package() {
+    for (query, to) in [(TWICE, Role::Billing), ("It crashes.", Role::Technical)] {
+        let model = Heard::new(DeskRules);
+        let report = ended(Desk::new("c", &model).unwrap().ask(None, query).unwrap());
+        let hop = report.hops().next().unwrap();
+        let package = hop.package.as_ref().unwrap().to_prompt(&hop.from);
+        let request = model.first_of(to.agent().unwrap());
+        assert_eq!((&*request.system, &request.messages[..]), (to.prompt(), &[Message::user(&*package)][..]));
+    }
 }
 
 /// The definition is shared and holds nothing of it; the run is one conversation.
@@ -443,9 +498,9 @@ fn the_matrix_can_be_looked_at() {
     let relay = relay(guards()).build().unwrap();
     let matrix = "\
 from \\ to        billing_agent  technical_agent  triage_agent
-billing_agent    .              t                .
-technical_agent  t              .                .
-triage_agent     t              t                .
+billing_agent    .              tf               .
+technical_agent  tf             .                .
+triage_agent     tf             tf               .
 > a route; r returns, a with approval, t required tools, f fields of the context, g guards of its own
 ";
     assert_eq!(relay.routes().to_string(), matrix);
