@@ -31,6 +31,8 @@ pub(crate) struct Sent<'a> {
     /// The time of the whole call, for the error that tells that it is over.
     pub(crate) waited: Duration,
     pub(crate) now: SystemTime,
+    /// Who is given the bytes of a reply as they came.
+    pub(crate) raw: &'a dyn Fn(&[u8]),
 }
 
 /// The most of an error's body that is read.
@@ -96,10 +98,10 @@ impl Exchange {
             return Err(ProviderError::Service(service.decode_error(&head, &body, sent.now)));
         }
         match head.media_type().as_deref() {
-            Some("text/event-stream") => self.read_stream(service, &head, reader, sent.waited, tell),
-            None => service.decode(&self.read_whole(reader, sent.waited)?),
+            Some("text/event-stream") => self.read_stream(service, &head, reader, sent, tell),
+            None => service.decode(&self.read_whole(reader, sent)?),
             Some(media) if media == "application/json" || media.ends_with("+json") => {
-                service.decode(&self.read_whole(reader, sent.waited)?)
+                service.decode(&self.read_whole(reader, sent)?)
             }
             Some(media) => {
                 let mut body = Vec::new();
@@ -134,12 +136,16 @@ impl Exchange {
         request.send(sent.body)
     }
 
-    fn read_whole(&self, reader: impl Read, waited: Duration) -> Result<Vec<u8>, ProviderError> {
+    fn read_whole(&self, reader: impl Read, sent: &Sent<'_>) -> Result<Vec<u8>, ProviderError> {
         let most = self.limits.total_bytes;
         let mut body = Vec::new();
         let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-        reader.take(limit).read_to_end(&mut body).map_err(|error| broken(error.into(), waited))?;
-        if body.len() > most { Err(too_large("the reply", most)) } else { Ok(body) }
+        reader.take(limit).read_to_end(&mut body).map_err(|error| broken(error.into(), sent.waited))?;
+        if body.len() > most {
+            return Err(too_large("the reply", most));
+        }
+        (sent.raw)(&body);
+        Ok(body)
     }
 
     fn read_stream(
@@ -147,16 +153,19 @@ impl Exchange {
         service: &Service,
         head: &Head,
         mut reader: impl Read,
-        waited: Duration,
+        sent: &Sent<'_>,
         tell: Tell<'_>,
     ) -> Result<ModelResponse, ProviderError> {
         let mut stream = service.stream(head, self.limits);
         let mut buffer = [0; 8192];
         while !stream.is_over() {
-            let read = reader.read(&mut buffer).map_err(|error| broken(error.into(), waited))?;
+            let read = reader.read(&mut buffer).map_err(|error| broken(error.into(), sent.waited))?;
             match buffer.get(..read) {
                 None | Some([]) => break,
-                Some(bytes) => stream.push(bytes, tell)?,
+                Some(bytes) => {
+                    (sent.raw)(bytes);
+                    stream.push(bytes, tell)?;
+                }
             }
         }
         stream.finish()

@@ -35,8 +35,12 @@ pub struct Live {
     retries: u32,
     longest_pause: Duration,
     observer: Option<Box<dyn Observer>>,
+    raw: Option<Box<Raw>>,
     clock: Box<dyn Clock>,
 }
+
+/// Who waits for a reply, and bytes of it.
+type Raw = dyn Fn(&str, &[u8]) + Send + Sync;
 
 impl Live {
     /// A model of Anthropic's, or one behind a server that speaks its Messages API.
@@ -76,7 +80,12 @@ impl Live {
                 has_told = true;
                 self.observe(request, Heard::Text(words));
             };
-            let sent = Sent { body: &body, time_left, waited, now: self.clock.now() };
+            let raw = |bytes: &[u8]| {
+                if let Some(raw) = &self.raw {
+                    raw(&request.caller, bytes);
+                }
+            };
+            let sent = Sent { body: &body, time_left, waited, now: self.clock.now(), raw: &raw };
             let error = match self.exchange.make(&self.service, &sent, &mut tell) {
                 Ok(reply) => {
                     self.observe(request, Heard::Whole);
@@ -164,6 +173,7 @@ pub struct LiveBuilder {
     retries: u32,
     longest_pause: Duration,
     observer: Option<Box<dyn Observer>>,
+    raw: Option<Box<Raw>>,
     clock: Box<dyn Clock>,
 }
 
@@ -179,6 +189,7 @@ impl LiveBuilder {
             retries: 2,
             longest_pause: Duration::from_secs(60),
             observer: None,
+            raw: None,
             clock: Box::new(SystemClock::default()),
         }
     }
@@ -243,6 +254,15 @@ impl LiveBuilder {
         self
     }
 
+    /// Gives `tell` the bytes of each reply as the service sent them, before anything is made of them: who waits for the
+    /// reply, and the bytes, in as many pieces as they came in. For those who want to see what a model really said. What of a
+    /// reply broke off is among them; an error is not. They hold what the model wrote, so they belong into no log.
+    #[must_use]
+    pub fn raw_to(mut self, tell: impl Fn(&str, &[u8]) + Send + Sync + 'static) -> Self {
+        self.raw = Some(Box::new(tell));
+        self
+    }
+
     /// The clock, for tests.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
@@ -278,6 +298,7 @@ impl LiveBuilder {
             retries: self.retries,
             longest_pause: self.longest_pause,
             observer: self.observer,
+            raw: self.raw,
             clock: self.clock,
         })
     }

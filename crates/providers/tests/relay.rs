@@ -177,3 +177,41 @@ fn a_forced_call_does_not_go_on_for_ever() {
         asked.iter().map(|asked| asked.body.contains(r#""tool_choice":{"type":"any"}"#)).collect();
     assert_eq!(forced, [true, false]);
 }
+
+/// S1-21. What a model really said can be looked at: the bytes of each reply, whole or in pieces, and whose they are; of an
+/// answer that is an error there are none.
+#[test]
+fn the_bytes_of_a_reply_are_given_as_they_came() {
+    let told = |answers: Vec<Answer>, is_streamed: bool| {
+        let server = Double::answering(answers);
+        let heard: Arc<Mutex<Vec<(String, Vec<u8>)>>> = Arc::default();
+        let hearing = Arc::clone(&heard);
+        let tell = move |caller: &str, bytes: &[u8]| {
+            let mut heard = hearing.lock().unwrap();
+            match heard.last_mut() {
+                Some((last, before)) if last == caller => before.extend_from_slice(bytes),
+                _ => heard.push((caller.to_owned(), bytes.to_vec())),
+            }
+        };
+        let model = Live::anthropic(anthropic::Settings::default()).raw_to(tell).base_url(&server.url);
+        let model = if is_streamed { model.stream_to(Notes::default()) } else { model };
+        run(model.without_key().build().unwrap());
+        server.asked();
+        let heard = heard.lock().unwrap().clone();
+        heard
+            .into_iter()
+            .map(|(caller, bytes)| (caller, String::from_utf8(bytes).unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let overloaded = Answer::json(529, json!({"type": "error"})).header("retry-after", "0");
+    let turns = [&turns()[3], &turns()[4]].map(Clone::clone);
+    let plain = turns.iter().map(|turn| Answer::json(200, turn));
+    let expected = |texts: [String; 2]| {
+        ["booking_agent", "policy_agent"].map(str::to_owned).into_iter().zip(texts).collect::<Vec<_>>()
+    };
+    let answers = [overloaded].into_iter().chain(plain).collect();
+    assert_eq!(told(answers, false), expected(turns.each_ref().map(Value::to_string)));
+    let wires = turns.each_ref().map(|turn| wire(&events(turn, 4), "\n"));
+    let answers = wires.iter().map(Answer::stream).collect();
+    assert_eq!(told(answers, true), expected(wires.clone()));
+}
