@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::nearest::nearest;
-use crate::{ask, ci, crash, example, help, lesson, sdk_check, soak, tidy};
+use crate::{ask, ci, crash, example, help, lesson, live_test, sdk_check, soak, tidy};
 
 /// A command of `cargo xtask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +17,13 @@ pub(crate) enum Command {
     Soak,
     Crash,
     SdkCheck,
+    LiveTest,
     Tidy,
     Help,
 }
 
 impl Command {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Lesson,
         Self::Example,
         Self::Ask,
@@ -30,6 +31,7 @@ impl Command {
         Self::Soak,
         Self::Crash,
         Self::SdkCheck,
+        Self::LiveTest,
         Self::Tidy,
         Self::Help,
     ];
@@ -43,6 +45,7 @@ impl Command {
             Self::Soak => "soak",
             Self::Crash => "crash",
             Self::SdkCheck => "sdk-check",
+            Self::LiveTest => "live-test",
             Self::Tidy => "tidy",
             Self::Help => "help",
         }
@@ -76,6 +79,10 @@ impl Command {
                 "sdk-check",
                 "Anthropic's own Python SDK against our fake server, and its types against our requests; needs Python",
             ),
+            Self::LiveTest => (
+                "live-test [--install]",
+                "the support desk on a real model under llama.cpp, on this machine; --install gets both",
+            ),
             Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),
             Self::Help => ("help", "this list"),
         }
@@ -102,6 +109,7 @@ impl Command {
             Self::Soak => soak::run(args),
             Self::Crash => crash::run(args),
             Self::SdkCheck => self.alone(&args).and_then(|()| sdk_check::run()),
+            Self::LiveTest => live_test::run(&args),
             Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),
             Self::Help => help::run(),
         }

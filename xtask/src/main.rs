@@ -13,6 +13,7 @@ mod fault;
 mod help;
 mod launch;
 mod lesson;
+mod live_test;
 mod nearest;
 mod root;
 mod sdk_check;

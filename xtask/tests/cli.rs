@@ -19,7 +19,7 @@ fn alone_it_lists_the_commands() {
     let alone = xtask(&[]);
     assert_eq!(alone.status.code(), Some(0));
     assert_eq!(text(&alone.stderr), "");
-    for command in ["lesson", "example", "ask", "ci", "tidy"] {
+    for command in ["lesson", "example", "ask", "ci", "live-test", "tidy"] {
         assert!(text(&alone.stdout).contains(command), "{command}");
     }
     for word in ["help", "--help", "-h"] {
@@ -34,7 +34,7 @@ fn an_unknown_command_is_misuse() {
     assert_eq!(text(&output.stdout), "");
     assert_eq!(
         text(&output.stderr),
-        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, soak, crash, sdk-check, tidy, help\n"
+        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, soak, crash, sdk-check, live-test, tidy, help\n"
     );
 }
 
@@ -83,5 +83,30 @@ fn checks_take_no_arguments() {
         let output = xtask(&[command, "fast"]);
         assert_eq!(output.status.code(), Some(2), "{command}");
         assert!(text(&output.stderr).contains("takes no arguments, found `fast`"), "{command}");
+    }
+}
+
+#[test]
+fn a_live_test_without_a_model_is_skipped_and_says_how_to_get_one() {
+    let empty = std::env::temp_dir().join(format!("sommelier-no-model-{}", std::process::id()));
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .arg("live-test")
+        .env("SOMMELIER_LIVE", &empty)
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+    let told = text(&output.stdout);
+    let why = format!("live-test: skipped, since no server and model are installed in {}\n", empty.display());
+    let rest = told.strip_prefix(&why).unwrap();
+    assert!(rest.starts_with("to install them: cargo xtask live-test --install ("), "{told}");
+    assert!(!empty.exists(), "looking makes nothing");
+}
+
+#[test]
+fn a_live_test_takes_one_flag() {
+    for args in [&["live-test", "fast"][..], &["live-test", "--install", "fast"]] {
+        let output = xtask(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains("takes --install and nothing else, found `"), "{args:?}");
     }
 }
