@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use examples_kit::{Misuse, print, printable};
 use live_desk::{Bench, CASES, Evidence, Rule, Sighting, StandIn, Tally, Tap, Witness, inspect};
 use serde::Serialize;
-use sommelier_handoff::Budget;
+use sommelier_handoff::{Budget, HopOutcome};
 use sommelier_providers::SetupError;
 use sommelier_runtime::Model;
 
@@ -66,7 +66,8 @@ struct Row {
     end: String,
     path: String,
     replies: usize,
-    refused: usize,
+    /// Why handoffs were refused, in words of few kinds.
+    refusals: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -124,14 +125,18 @@ fn rule_row(rule: Rule, tally: &Tally) -> RuleRow {
 fn rows_of(evidence: &Evidence) -> Vec<Row> {
     let row = |heard: &live_desk::Heard| {
         let taken = heard.hops.iter().filter(|hop| hop.outcome.is_taken());
-        let path: String = taken.clone().map(|hop| format!(" > {}", hop.to)).collect();
+        let path: String = taken.map(|hop| format!(" > {}", hop.to)).collect();
+        let refusals = heard.hops.iter().filter_map(|hop| match &hop.outcome {
+            HopOutcome::Refused { refusal } => Some(refusal.code()),
+            HopOutcome::Taken { .. } => None,
+        });
         Row {
             case: evidence.case.name,
             says: heard.says,
             end: heard.end.code().to_owned(),
             path: format!("triage_agent{path}"),
             replies: heard.exchanges.len(),
-            refused: heard.hops.len() - taken.count(),
+            refusals: refusals.collect(),
         }
     };
     evidence.heard.iter().map(row).collect()
@@ -139,7 +144,8 @@ fn rows_of(evidence: &Evidence) -> Vec<Row> {
 
 impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { case, says, end, path, replies, refused } = self;
-        write!(f, "{case}: {says:?}\n    {end} after {replies} replies, {refused} handoff(s) refused: {path}")
+        let Self { case, says, end, path, replies, refusals } = self;
+        write!(f, "{case}: {says:?}\n    {path}: {end} after {replies} replies")?;
+        if refusals.is_empty() { Ok(()) } else { write!(f, "; refused: {}", refusals.join(", ")) }
     }
 }

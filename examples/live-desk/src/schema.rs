@@ -20,7 +20,7 @@ use serde_json::Value;
 /// assert_eq!(misfits(&schema, &json!({"room": "Focus"})), [""; 0]);
 /// assert_eq!(
 ///     misfits(&schema, &json!({"room": "Attic", "admin": true})),
-///     ["$.room: not one of [\"Focus\",\"Studio\"]", "$.admin: not a member of the schema"],
+///     ["$.admin: not a member of the schema", "$.room: not one of [\"Focus\",\"Studio\"]"],
 /// );
 /// ```
 pub fn misfits(schema: &Value, value: &Value) -> Vec<String> {

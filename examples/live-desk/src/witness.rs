@@ -42,8 +42,8 @@ impl Tap {
     }
 }
 
-/// A model that is asked through, and what passed. It changes nothing, but that in a case of
-/// [`HandoffOnly`](Freedom::HandoffOnly) it offers the model nothing else.
+/// A model that is asked through, and what passed. All that it changes is the choice of tools, where a case leaves the model
+/// less than [all](Freedom::Free).
 #[derive(Debug)]
 pub struct Witness<M> {
     model: M,
@@ -70,7 +70,8 @@ impl<M> Witness<M> {
 
 impl<M: Model> Model for Witness<M> {
     fn complete(&self, mut request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        let is_forced = lock(&self.seen).0 == Freedom::HandoffOnly && force(&mut request);
+        let freedom = lock(&self.seen).0;
+        let is_forced = limit(&mut request, freedom);
         let mut exchange = Exchange {
             agent: request.caller.to_string(),
             messages: request.messages.to_vec(),
@@ -100,13 +101,22 @@ impl<M: Model> Model for Witness<M> {
     }
 }
 
-/// Leaves the model nothing but the handoff, where there is one on offer.
-fn force(request: &mut ModelRequest<'_>) -> bool {
+/// Leaves the model what it may do, and tells whether that is the handoff and nothing else.
+fn limit(request: &mut ModelRequest<'_>, freedom: Freedom) -> bool {
     let handoff = request.tools.iter().find(|tool| tool.name.as_str() == HANDOFF_TO_SPECIALIST);
-    let Some(handoff) = handoff else { return false };
-    let name = handoff.name.clone();
-    request.tool_choice = Some(ToolChoice::Tool { name, disable_parallel_tool_use: Some(true) });
-    true
+    let handoff = handoff.map(|tool| tool.name.clone());
+    let has_results = request.messages.last().is_some_and(|message| message.tool_results().next().is_some());
+    match (freedom, handoff) {
+        (Freedom::HandoffOnly, Some(name)) => {
+            request.tool_choice = Some(ToolChoice::Tool { name, disable_parallel_tool_use: Some(true) });
+            true
+        }
+        (Freedom::ToolsFirst, handoff) if !has_results && !request.tools.is_empty() => {
+            request.tool_choice = Some(ToolChoice::Any { disable_parallel_tool_use: None });
+            handoff.is_some() && request.tools.len() == 1
+        }
+        (Freedom::Free | Freedom::ToolsFirst | Freedom::HandoffOnly, _) => false,
+    }
 }
 
 /// What is guarded here stays whole whatever panics, so a lock that was left by a panic is as good as any.

@@ -121,6 +121,7 @@ fn is_well(port: u16) -> io::Result<bool> {
 }
 
 #[cfg(all(test, unix))]
+#[expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
