@@ -22,9 +22,10 @@ pub struct Event {
 /// use sommelier_providers::ReplyLimits;
 ///
 /// let mut reader = EventReader::new(ReplyLimits::default());
-/// let mut events = reader.push(b": hello\nevent: ping\nda")?;
-/// events.extend(reader.push(b"ta: {}\r\n\r\n")?);
-/// assert_eq!(events, [Event { name: "ping".into(), data: "{}".into() }]);
+/// assert_eq!(reader.read(&mut &b": hello\nevent: ping\nda"[..])?, None);
+/// let mut rest = &b"ta: {}\r\n\r\ndata: next"[..];
+/// assert_eq!(reader.read(&mut rest)?, Some(Event { name: "ping".into(), data: "{}".into() }));
+/// assert_eq!(rest, b"\ndata: next");
 /// # Ok::<(), sommelier_providers::ProviderError>(())
 /// ```
 #[derive(Debug)]
@@ -55,25 +56,29 @@ impl EventReader {
         }
     }
 
-    /// Takes the next bytes and gives the events that they complete.
+    /// Takes bytes off the front of `bytes` up to the end of the next event, and gives it; `None` once all are taken and
+    /// none has ended. What stands behind an event is not looked at before it is asked for, so that the pieces in which
+    /// bytes come change nothing.
     ///
     /// # Errors
     /// [`TooLarge`](ProviderError::TooLarge) when an event or the whole stream exceeds its limit, and
     /// [`Malformed`](ProviderError::Malformed) for a line that is no UTF-8.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, ProviderError> {
-        self.total_bytes = self.total_bytes.saturating_add(bytes.len());
-        if self.total_bytes > self.limits.total_bytes {
-            return Err(too_large("the stream", self.limits.total_bytes));
-        }
-        let mut events = Vec::new();
-        for &byte in bytes {
+    pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<Event>, ProviderError> {
+        while let Some((&byte, rest)) = bytes.split_first() {
+            *bytes = rest;
+            self.total_bytes = self.total_bytes.saturating_add(1);
+            if self.total_bytes > self.limits.total_bytes {
+                return Err(too_large("the stream", self.limits.total_bytes));
+            }
             let is_rest_of_end = byte == b'\n' && self.after_cr;
             self.after_cr = byte == b'\r';
             if is_rest_of_end {
                 continue;
             }
             if matches!(byte, b'\n' | b'\r') {
-                events.extend(self.end_line()?);
+                if let Some(event) = self.end_line()? {
+                    return Ok(Some(event));
+                }
                 continue;
             }
             self.event_bytes += 1;
@@ -82,7 +87,7 @@ impl EventReader {
             }
             self.line.push(byte);
         }
-        Ok(events)
+        Ok(None)
     }
 
     /// Takes the line that has ended; a blank one completes the event.

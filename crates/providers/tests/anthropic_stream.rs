@@ -51,6 +51,18 @@ fn what_is_not_known_is_skipped() {
     assert_eq!(streamed(bytes.as_bytes(), 5).0, Ok(plain(&whole)));
 }
 
+/// What stands behind the end of a message, or behind an error, is not looked at, whatever pieces it comes in.
+#[test]
+fn what_comes_behind_the_end_changes_nothing() {
+    let whole = reply(&blocks()[..1], "end_turn");
+    let error = "event: error\ndata: {\"error\":{\"type\":\"api_error\",\"message\":\"No.\"}}\n\n";
+    for size in [1, 7, 1 << 20] {
+        let behind = |wire: String| streamed(&[wire.as_bytes(), b"data: \xff\n\n"].concat(), size).0;
+        assert_eq!(behind(wire(&events(&whole, 4), "\n")), Ok(plain(&whole)), "{size}");
+        assert_eq!(behind(error.to_owned()).unwrap_err().to_string(), "api_error: No.", "{size}");
+    }
+}
+
 /// A stream that ends too early is cut, at every byte before its end: never a shorter reply.
 #[test]
 fn a_cut_stream_is_no_reply() {

@@ -7,8 +7,10 @@ use sommelier_providers::{ProviderError, ReplyLimits};
 fn read(bytes: &[u8], size: usize) -> Result<Vec<Event>, ProviderError> {
     let mut reader = EventReader::new(ReplyLimits::default());
     let mut events = Vec::new();
-    for piece in bytes.chunks(size) {
-        events.extend(reader.push(piece)?);
+    for mut piece in bytes.chunks(size) {
+        while let Some(event) = reader.read(&mut piece)? {
+            events.push(event);
+        }
     }
     Ok(events)
 }

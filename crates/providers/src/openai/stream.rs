@@ -66,13 +66,9 @@ impl Stream {
     /// [`Malformed`](ProviderError::Malformed) for an event that is no piece of a reply, and
     /// [`TooLarge`](ProviderError::TooLarge). After an error the stream is of no more use.
     pub fn push(&mut self, bytes: &[u8], tell: Tell<'_>) -> Result<(), ProviderError> {
-        if self.is_over {
-            return Ok(());
-        }
-        for event in self.events.push(bytes)? {
-            if self.is_over {
-                break;
-            }
+        let mut rest = bytes;
+        while !self.is_over {
+            let Some(event) = self.events.read(&mut rest)? else { break };
             self.take(&event, tell)?;
         }
         Ok(())
