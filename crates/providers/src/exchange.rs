@@ -184,8 +184,9 @@ fn check(base: &str, has_key: bool) -> Result<bool, SetupError> {
     if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
         return Err(bad("a name and password may not stand in it"));
     }
-    if uri.query().is_some() {
-        return Err(bad("nothing may stand behind a `?`"));
+    // What stands behind a `#` is not sent, and the path of a request would be part of it.
+    if base.contains(['?', '#']) {
+        return Err(bad("nothing may stand behind a `?` or a `#`"));
     }
     let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| bad("it names no host"))?;
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();

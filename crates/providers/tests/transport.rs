@@ -181,6 +181,7 @@ fn a_base_url_is_checked() {
         ("localhost:8080", "localhost:8080"),
         ("https://user:secret@host/v1", "host/v1"),
         ("https://host/v1?key=secret", "https://host/v1"),
+        ("http://localhost#here", "http://localhost"),
     ] {
         let Some(SetupError::BadUrl { url: told, .. }) = fault(url, None) else { panic!("{url}") };
         assert_eq!(told, shown);
