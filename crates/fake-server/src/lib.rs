@@ -48,7 +48,7 @@ pub use file::UnreadableFile;
 pub use log::{Entry, Log};
 pub use rule::Rule;
 pub use script::{Script, Scripted, ScriptedCall, When};
-pub use server::FakeServer;
+pub use server::{FakeServer, converse};
 pub use settings::Settings;
 
 /// The page about the server, so that its code is compiled.

@@ -1,12 +1,12 @@
 //! The server: a socket, and a thread for each connection.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use crate::http::{Unreadable, Wire, send};
+use crate::http::Pair;
 use crate::service::Service;
 use crate::stop::{Stop, locked};
 use crate::{Log, Settings};
@@ -131,29 +131,31 @@ impl House {
         true
     }
 
-    /// Answers what comes over one connection, one request after the other.
+    /// Answers what comes over one connection, and closes it.
     fn serve(&self, stream: &TcpStream) {
-        let settings = &self.service.settings;
         let _ = stream.set_nodelay(true);
-        let _ = stream.set_write_timeout(Some(settings.patience));
-        let mut wire = Wire::new(stream, settings);
-        while !self.stop.is_set() {
-            let (incoming, answer, stays) = match wire.read() {
-                Ok(incoming) => {
-                    let answer = self.service.answer(&incoming);
-                    let stays = incoming.stays();
-                    (incoming, answer, stays)
-                }
-                Err(Unreadable::Gone) => break,
-                Err(Unreadable::Told { status, why, head }) => {
-                    let answer = self.service.unreadable(&head, status, &why);
-                    (*head, answer, false)
-                }
-            };
-            if !send(&answer, &incoming, stays, stream, &self.stop).unwrap_or_default() {
-                break;
-            }
-        }
-        wire.linger();
+        let _ = stream.set_write_timeout(Some(self.service.settings.patience));
+        self.service.converse(stream, &self.stop);
+        let _ = stream.shutdown(Shutdown::Both);
     }
+}
+
+/// One connection without a socket: what comes `from` one side is answered `to` the other, one request after the other,
+/// by a server that begins and ends with it. It ends where `from` does, where `to` fails, and where a connection would be
+/// closed. There is no thread in it and no clock, but that the pauses of a plan of faults are waited for.
+///
+/// For fuzzers, and for clients that bring a transport of their own.
+///
+/// ```
+/// use sommelier_fake_server::{Settings, converse};
+///
+/// let mut told = Vec::new();
+/// let log = converse(Settings::default(), &b"GET /v1/messages HTTP/1.1\r\n\r\n"[..], &mut told);
+/// assert!(told.starts_with(b"HTTP/1.1 405 Method Not Allowed\r\n"));
+/// assert_eq!((log.requests, log.refused), (1, 1));
+/// ```
+pub fn converse(settings: Settings, from: impl Read, to: impl Write) -> Log {
+    let service = Service::new(settings);
+    service.converse(Pair { from, to }, &Stop::default());
+    service.log()
 }

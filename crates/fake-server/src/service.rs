@@ -1,4 +1,4 @@
-//! What a request is answered with. No connection is seen here.
+//! What a request is answered with.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -9,13 +9,13 @@ use sommelier_protocol::ContentBlock;
 
 use crate::breach::{ApiError, Breach};
 use crate::events::{event, events};
-use crate::http::{Answer, Body, Cut, Incoming};
+use crate::http::{Answer, Body, Cut, Incoming, Line, Unreadable, Wire, send};
 use crate::log::{Entry, Log};
 use crate::memory::Memory;
 use crate::reply::{Block, Reply};
 use crate::rules::{Illegal, Legal, judge};
 use crate::script::{Next, Reading};
-use crate::stop::locked;
+use crate::stop::{Stop, locked};
 use crate::{Fault, Rule, Settings};
 
 /// The service: its settings, and what it remembers of requests.
@@ -37,7 +37,30 @@ impl Service {
         locked(&self.log).clone()
     }
 
-    pub(crate) fn answer(&self, incoming: &Incoming) -> Answer {
+    /// Answers what comes over one connection, one request after the other.
+    pub(crate) fn converse(&self, line: impl Line, stop: &Stop) {
+        let mut wire = Wire::new(line, &self.settings);
+        while !stop.is_set() {
+            let (incoming, answer, stays) = match wire.read() {
+                Ok(incoming) => {
+                    let answer = self.answer(&incoming);
+                    let stays = incoming.stays();
+                    (incoming, answer, stays)
+                }
+                Err(Unreadable::Gone) => break,
+                Err(Unreadable::Told { status, why, head }) => {
+                    let answer = self.unreadable(&head, status, &why);
+                    (*head, answer, false)
+                }
+            };
+            if !send(&answer, &incoming, stays, wire.out(), stop).unwrap_or_default() {
+                break;
+            }
+        }
+        wire.linger();
+    }
+
+    fn answer(&self, incoming: &Incoming) -> Answer {
         if incoming.method == "GET" && incoming.path() == "/_log" {
             let log = serde_json::to_string_pretty(&self.log()).unwrap_or_default();
             return Answer::json(200, log);
@@ -53,7 +76,7 @@ impl Service {
     }
 
     /// The answer to what could not be read as a request.
-    pub(crate) fn unreadable(&self, head: &Incoming, status: u16, why: &str) -> Answer {
+    fn unreadable(&self, head: &Incoming, status: u16, why: &str) -> Answer {
         let mut entry = self.begin(head);
         let rule = if status == 413 { Rule::Size } else { Rule::Http };
         let first = Breach::new(rule, ApiError::new(status, why));

@@ -5,8 +5,10 @@
 //! which is why it was taken: a server crate decides by itself when to flush and when to close, and that is what this
 //! server's faults are about.
 
+mod line;
 mod read;
 mod write;
 
+pub(crate) use line::{Line, Pair};
 pub(crate) use read::{Incoming, Unreadable, Wire};
 pub(crate) use write::{Answer, Body, Cut, send};

@@ -1,9 +1,9 @@
 //! One request off a connection.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io;
 use std::time::{Duration, Instant};
 
+use super::Line;
 use crate::Settings;
 
 /// Bytes of a head, request line and headers.
@@ -60,15 +60,20 @@ fn told<T>(status: u16, why: impl Into<String>) -> Result<T, Unreadable> {
 
 /// A connection and what was read of it ahead.
 #[derive(Debug)]
-pub(crate) struct Wire<'a> {
-    stream: &'a TcpStream,
+pub(crate) struct Wire<'a, L> {
+    line: L,
     ahead: Vec<u8>,
     settings: &'a Settings,
 }
 
-impl<'a> Wire<'a> {
-    pub(crate) fn new(stream: &'a TcpStream, settings: &'a Settings) -> Self {
-        Self { stream, ahead: Vec::new(), settings }
+impl<'a, L: Line> Wire<'a, L> {
+    pub(crate) fn new(line: L, settings: &'a Settings) -> Self {
+        Self { line, ahead: Vec::new(), settings }
+    }
+
+    /// Where answers go.
+    pub(crate) fn out(&mut self) -> &mut L {
+        &mut self.line
     }
 
     /// The next request. It has to be here whole within the settings' patience, counted from its first byte.
@@ -94,17 +99,15 @@ impl<'a> Wire<'a> {
 
     /// Takes in for a moment what the client still sends, and closes: with unread bytes the system would cut the
     /// answer off as well.
-    pub(crate) fn linger(self) {
-        let _ = self.stream.shutdown(Shutdown::Write);
+    pub(crate) fn linger(mut self) {
+        self.line.end_writing();
         let deadline = Instant::now() + LINGER;
         let mut rest = [0; 16 * 1024];
         while let Some(left) = left_until(deadline) {
-            let _ = self.stream.set_read_timeout(Some(left));
-            if !matches!((&mut &*self.stream).read(&mut rest), Ok(1..)) {
+            if !matches!(self.line.read(&mut rest, left), Ok(1..)) {
                 break;
             }
         }
-        let _ = self.stream.shutdown(Shutdown::Both);
     }
 
     fn head(&mut self, deadline: Instant) -> Result<Incoming, Unreadable> {
@@ -141,7 +144,7 @@ impl<'a> Wire<'a> {
             _ => {}
         }
         if incoming.header("expect").is_some_and(|wish| wish.eq_ignore_ascii_case("100-continue")) {
-            let _ = (&mut &*self.stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n");
+            let _ = self.line.write_all(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
         match length {
             Some(length) => self.take(length, deadline),
@@ -203,8 +206,7 @@ impl<'a> Wire<'a> {
         let mut part = [0; 16 * 1024];
         loop {
             let Some(left) = left_until(deadline) else { return slow() };
-            self.stream.set_read_timeout(Some(left)).map_err(|_| Unreadable::Gone)?;
-            match (&mut &*self.stream).read(&mut part) {
+            match self.line.read(&mut part, left) {
                 Ok(0) => return Err(Unreadable::Gone),
                 Ok(len) => {
                     self.ahead.extend(part.iter().take(len));

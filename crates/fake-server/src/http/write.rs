@@ -1,10 +1,9 @@
 //! One answer onto a connection.
 
-use std::io::{self, Write};
-use std::net::TcpStream;
+use std::io;
 use std::time::Duration;
 
-use super::Incoming;
+use super::{Incoming, Line};
 use crate::stop::Stop;
 
 /// An answer, with what goes wrong on its way.
@@ -65,7 +64,7 @@ pub(crate) fn send(
     answer: &Answer,
     to: &Incoming,
     stays: bool,
-    stream: &TcpStream,
+    line: &mut impl Line,
     stop: &Stop,
 ) -> io::Result<bool> {
     if stop.wait(answer.delay) || answer.cut == Some(Cut::Unanswered) {
@@ -73,7 +72,7 @@ pub(crate) fn send(
     }
     // Without pieces an answer of unknown length ends with the connection.
     let stays = stays && (!to.is_old || matches!(answer.body, Body::Whole(_)));
-    let mut out = Out { stream, is_chunked: !to.is_old, left: usize::MAX };
+    let mut out = Out { line, is_chunked: !to.is_old, left: usize::MAX };
     out.plain(head(answer, to, stays).as_bytes())?;
     if to.method == "HEAD" {
         return Ok(stays);
@@ -106,16 +105,16 @@ pub(crate) fn send(
     Ok(stays)
 }
 
-struct Out<'a> {
-    stream: &'a TcpStream,
+struct Out<'a, L> {
+    line: &'a mut L,
     is_chunked: bool,
     /// Bytes of the body that may still be sent.
     left: usize,
 }
 
-impl Out<'_> {
+impl<L: Line> Out<'_, L> {
     fn plain(&mut self, bytes: &[u8]) -> io::Result<()> {
-        (&mut &*self.stream).write_all(bytes)
+        self.line.write_all(bytes)
     }
 
     /// As much as may be sent.

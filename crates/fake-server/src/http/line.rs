@@ -1,0 +1,50 @@
+//! What a connection is made of: a socket, or anything that gives bytes and takes them.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+/// Where requests come from and answers go to.
+pub(crate) trait Line {
+    /// Reads what has come, within `time`; 0 when nothing will come any more.
+    fn read(&mut self, part: &mut [u8], time: Duration) -> io::Result<usize>;
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Nothing more will be written.
+    fn end_writing(&mut self);
+}
+
+impl Line for &TcpStream {
+    fn read(&mut self, part: &mut [u8], time: Duration) -> io::Result<usize> {
+        self.set_read_timeout(Some(time))?;
+        Read::read(self, part)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        Write::write_all(self, bytes)
+    }
+
+    fn end_writing(&mut self) {
+        let _ = self.shutdown(Shutdown::Write);
+    }
+}
+
+/// Bytes in one place and bytes in another, neither of which keeps anybody waiting.
+#[derive(Debug)]
+pub(crate) struct Pair<R, W> {
+    pub(crate) from: R,
+    pub(crate) to: W,
+}
+
+impl<R: Read, W: Write> Line for Pair<R, W> {
+    fn read(&mut self, part: &mut [u8], _time: Duration) -> io::Result<usize> {
+        self.from.read(part)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.to.write_all(bytes)
+    }
+
+    fn end_writing(&mut self) {}
+}
