@@ -425,13 +425,21 @@ impl CallModel {
     pub fn resume(mut self, relay: &Relay, response: Result<ModelResponse, ModelError>, at: Millis) -> Step {
         let Some(agent) = relay.agent(self.run.active.as_str()) else { return lost(self.run) };
         self.run.hear_time(at);
-        if response.is_err() && self.run.is_over(at) {
-            return advance(relay, self.run, TurnStep::CallModel(self.inner), at);
-        }
-        if let Ok(ModelResponse { usage, .. }) = &response {
-            self.run.model_calls = self.run.model_calls.saturating_add(1);
-            self.run.left = self.run.left.saturating_sub(1);
-            self.run.charge(Shared::Tokens, usage.total_input_tokens().saturating_add(usage.output_tokens));
+        match &response {
+            Ok(ModelResponse { usage, .. }) => {
+                self.run.model_calls = self.run.model_calls.saturating_add(1);
+                self.run.left = self.run.left.saturating_sub(1);
+                self.run
+                    .charge(Shared::Tokens, usage.total_input_tokens().saturating_add(usage.output_tokens));
+            }
+            Err(error) => {
+                let (read, written) = error.tokens();
+                self.run.charge(Shared::Tokens, read.saturating_add(written));
+                if self.run.is_over(at) {
+                    self.inner.charge(error);
+                    return advance(relay, self.run, TurnStep::CallModel(self.inner), at);
+                }
+            }
         }
         let inner = self.inner.resume(agent, response);
         advance(relay, self.run, inner, at)

@@ -28,6 +28,29 @@ impl Usage {
         }
     }
 
+    /// Adds what another call used. Members that are not named here stay those of this one.
+    ///
+    /// ```
+    /// use sommelier_protocol::Usage;
+    ///
+    /// let mut usage = Usage::new(10, 7);
+    /// usage.add(&Usage { cache_read_input_tokens: Some(5), ..Usage::new(10, 1) });
+    /// assert_eq!((usage.total_input_tokens(), usage.output_tokens), (25, 8));
+    /// ```
+    pub fn add(&mut self, other: &Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        let caches = [
+            (&mut self.cache_creation_input_tokens, other.cache_creation_input_tokens),
+            (&mut self.cache_read_input_tokens, other.cache_read_input_tokens),
+        ];
+        for (sum, more) in caches {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        }
+    }
+
     /// All tokens read: fresh, written to the cache and read from it.
     pub fn total_input_tokens(&self) -> u64 {
         self.input_tokens

@@ -3,14 +3,14 @@
 use std::io::Read;
 use std::time::{Duration, SystemTime};
 
-use sommelier_protocol::ModelResponse;
+use sommelier_protocol::{ModelResponse, Usage};
 use ureq::http::{HeaderValue, Uri};
 use ureq::{Agent, Body, Timeout};
 
 use crate::error::clip;
 use crate::key::Key;
 use crate::observer::Tell;
-use crate::service::Service;
+use crate::service::{Service, Stream};
 use crate::sse::too_large;
 use crate::{Head, ProviderError, ReplyLimits, ServiceError, SetupError, anthropic};
 
@@ -33,6 +33,20 @@ pub(crate) struct Sent<'a> {
     pub(crate) now: SystemTime,
     /// Who is given the bytes of a reply as they came.
     pub(crate) raw: &'a dyn Fn(&[u8]),
+}
+
+/// An attempt that brought no reply.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    pub(crate) error: ProviderError,
+    /// What the service had counted for it.
+    pub(crate) used: Usage,
+}
+
+impl From<ProviderError> for Lost {
+    fn from(error: ProviderError) -> Self {
+        Self { error, used: Usage::default() }
+    }
 }
 
 /// The most of an error's body that is read.
@@ -69,19 +83,14 @@ impl Exchange {
         service: &Service,
         sent: &Sent<'_>,
         tell: Tell<'_>,
-    ) -> Result<ModelResponse, ProviderError> {
-        self.reply(service, sent, tell).map_err(|error| match &self.key {
-            Some(key) => scrub(error, key),
-            None => error,
+    ) -> Result<ModelResponse, Lost> {
+        self.reply(service, sent, tell).map_err(|lost| match &self.key {
+            Some(key) => Lost { error: scrub(lost.error, key), ..lost },
+            None => lost,
         })
     }
 
-    fn reply(
-        &self,
-        service: &Service,
-        sent: &Sent<'_>,
-        tell: Tell<'_>,
-    ) -> Result<ModelResponse, ProviderError> {
+    fn reply(&self, service: &Service, sent: &Sent<'_>, tell: Tell<'_>) -> Result<ModelResponse, Lost> {
         let response = self.send(service, sent).map_err(|error| broken(error, sent.waited))?;
         let mut head = Head::new(response.status().as_u16());
         for (name, value) in response.headers() {
@@ -95,19 +104,20 @@ impl Exchange {
             let mut body = Vec::new();
             // What of the body came is told; its status is known in any case.
             let _ = reader.take(ERROR_BYTES).read_to_end(&mut body);
-            return Err(ProviderError::Service(service.decode_error(&head, &body, sent.now)));
+            return Err(ProviderError::Service(service.decode_error(&head, &body, sent.now)).into());
         }
         match head.media_type().as_deref() {
             Some("text/event-stream") => self.read_stream(service, &head, reader, sent, tell),
-            None => service.decode(&self.read_whole(reader, sent)?),
+            None => Ok(service.decode(&self.read_whole(reader, sent)?)?),
             Some(media) if media == "application/json" || media.ends_with("+json") => {
-                service.decode(&self.read_whole(reader, sent)?)
+                Ok(service.decode(&self.read_whole(reader, sent)?)?)
             }
             Some(media) => {
                 let mut body = Vec::new();
                 let _ = reader.take(ERROR_BYTES).read_to_end(&mut body);
                 let body = clip(&String::from_utf8_lossy(&body));
-                Err(ProviderError::malformed(format_args!("the reply is {media} and no JSON: {body}")))
+                let detail = format_args!("the reply is {media} and no JSON: {body}");
+                Err(ProviderError::malformed(detail).into())
             }
         }
     }
@@ -155,21 +165,33 @@ impl Exchange {
         mut reader: impl Read,
         sent: &Sent<'_>,
         tell: Tell<'_>,
-    ) -> Result<ModelResponse, ProviderError> {
+    ) -> Result<ModelResponse, Lost> {
         let mut stream = service.stream(head, self.limits);
-        let mut buffer = [0; 8192];
-        while !stream.is_over() {
-            let read = reader.read(&mut buffer).map_err(|error| broken(error.into(), sent.waited))?;
-            match buffer.get(..read) {
-                None | Some([]) => break,
-                Some(bytes) => {
-                    (sent.raw)(bytes);
-                    stream.push(bytes, tell)?;
-                }
+        let come = read_into(&mut stream, &mut reader, sent, tell);
+        let used = stream.used();
+        come.and_then(|()| stream.finish()).map_err(|error| Lost { error, used })
+    }
+}
+
+/// Reads until the stream says that it is over, or ends.
+fn read_into(
+    stream: &mut Stream,
+    reader: &mut impl Read,
+    sent: &Sent<'_>,
+    tell: Tell<'_>,
+) -> Result<(), ProviderError> {
+    let mut buffer = [0; 8192];
+    while !stream.is_over() {
+        let read = reader.read(&mut buffer).map_err(|error| broken(error.into(), sent.waited))?;
+        match buffer.get(..read) {
+            None | Some([]) => break,
+            Some(bytes) => {
+                (sent.raw)(bytes);
+                stream.push(bytes, tell)?;
             }
         }
-        stream.finish()
     }
+    Ok(())
 }
 
 /// Whether the base is on this machine.

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_protocol::{ModelRequest, ModelResponse, Usage};
 use sommelier_runtime::{Model, ModelError};
 
-use crate::exchange::{Exchange, Sent};
+use crate::exchange::{Exchange, Lost, Sent};
 use crate::key::Key;
 use crate::service::Service;
 use crate::{
@@ -58,11 +58,18 @@ impl Live {
         self.exchange.endpoint()
     }
 
-    /// As [`complete`](Model::complete), with an error that says more: whose fault it is, what the service called it.
+    /// As [`complete`](Model::complete), with an error that says more: whose fault it is, what the service called it. What
+    /// the service had counted before it failed is told by `complete` alone.
     ///
     /// # Errors
     /// [`ProviderError`]. A key stands in none of them.
     pub fn ask(&self, request: &ModelRequest<'_>) -> Result<ModelResponse, ProviderError> {
+        self.attempts(request).map_err(|lost| lost.error)
+    }
+
+    /// Asks until there is a reply, or asking again does not help. What attempts used that broke off is part of what the
+    /// call used.
+    fn attempts(&self, request: &ModelRequest<'_>) -> Result<ModelResponse, Lost> {
         let body = self.service.encode(request, self.observer.is_some())?;
         let waited = match request.time_left {
             Some(left) => self.deadline.min(Duration::from_millis(left)),
@@ -70,10 +77,11 @@ impl Live {
         };
         let until = self.clock.elapsed().saturating_add(waited);
         let mut attempt = 0;
+        let mut used = Usage::default();
         loop {
             let time_left = until.saturating_sub(self.clock.elapsed());
             if time_left.is_zero() {
-                return Err(ProviderError::TimedOut { waited });
+                return Err(Lost { error: ProviderError::TimedOut { waited }, used });
             }
             let mut has_told = false;
             let mut tell = |words: &str| {
@@ -87,15 +95,19 @@ impl Live {
             };
             let sent = Sent { body: &body, time_left, waited, now: self.clock.now(), raw: &raw };
             let error = match self.exchange.make(&self.service, &sent, &mut tell) {
-                Ok(reply) => {
+                Ok(mut reply) => {
+                    reply.usage.add(&used);
                     self.observe(request, Heard::Whole);
                     return Ok(reply);
                 }
-                Err(error) => error,
+                Err(lost) => {
+                    used.add(&lost.used);
+                    lost.error
+                }
             };
             let time_left = until.saturating_sub(self.clock.elapsed());
             let Some(pause) = self.pause(&error, attempt).filter(|pause| *pause < time_left) else {
-                return Err(error);
+                return Err(Lost { error, used });
             };
             // What the service said may quote the conversation, and is not for a log.
             let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
@@ -138,7 +150,9 @@ fn backoff(attempt: u32, now: SystemTime) -> Duration {
 
 impl Model for Live {
     fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        self.ask(&request).map_err(ModelError::from)
+        self.attempts(&request).map_err(|Lost { error, used }| {
+            ModelError::from(error).charged(used.total_input_tokens(), used.output_tokens)
+        })
     }
 
     fn provider(&self) -> &str {

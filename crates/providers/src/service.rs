@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_protocol::{ModelRequest, ModelResponse, Usage};
 
 use crate::observer::Tell;
 use crate::{Head, ProviderError, ReplyLimits, ServiceError, anthropic, openai};
@@ -105,6 +105,14 @@ impl Stream {
         match self {
             Self::Anthropic(stream) => stream.push(bytes, tell),
             Self::OpenAi(stream) => stream.push(bytes, tell),
+        }
+    }
+
+    /// What the service has counted so far.
+    pub(crate) fn used(&self) -> Usage {
+        match self {
+            Self::Anthropic(stream) => stream.used(),
+            Self::OpenAi(stream) => stream.used(),
         }
     }
 

@@ -276,6 +276,7 @@ impl<'r> Vault<'r> {
             | ModelError::Service { detail, .. }
             | ModelError::Malformed { detail }
             | ModelError::TimedOut { detail } => *detail = self.words(detail),
+            ModelError::Charged { error, .. } => **error = self.error((**error).clone()),
             _ => {}
         }
         error

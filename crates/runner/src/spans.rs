@@ -188,6 +188,11 @@ pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, Mode
         }
         Err(error) => {
             fail(chat, error.kind());
+            let (read, written) = error.tokens();
+            if (read, written) != (0, 0) {
+                chat.record("gen_ai.usage.input_tokens", read);
+                chat.record("gen_ai.usage.output_tokens", written);
+            }
         }
     }
 }

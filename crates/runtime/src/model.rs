@@ -94,6 +94,17 @@ pub enum ModelError {
     /// The model's adapter panicked: its author's fault. The call may be made again.
     #[error("the model's adapter panicked; nothing is known of its reply")]
     Panicked,
+    /// The call failed after the service had counted tokens for it, as where a stream broke off: they are paid for, and
+    /// count as those of a reply do.
+    #[error("{error}")]
+    Charged {
+        /// Why there is no reply.
+        error: Box<Self>,
+        /// Tokens read, cached ones included.
+        input_tokens: u64,
+        /// Tokens written.
+        output_tokens: u64,
+    },
     /// The script has no turn for this request: the script's fault.
     #[error("the script has no turn {turn} for {agent} (it has {known})")]
     NoScript {
@@ -107,6 +118,37 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// The error with the tokens that the call had used; itself where there are none.
+    ///
+    /// ```
+    /// use sommelier_runtime::ModelError;
+    ///
+    /// let cut = ModelError::Unreachable { detail: "the stream broke off".to_owned() };
+    /// assert_eq!(cut.clone().charged(0, 0), cut);
+    /// let charged = cut.clone().charged(812, 3);
+    /// assert_eq!((charged.tokens(), charged.kind(), charged.to_string()), ((812, 3), "unreachable", cut.to_string()));
+    /// ```
+    #[must_use]
+    pub fn charged(self, input_tokens: u64, output_tokens: u64) -> Self {
+        match (input_tokens, output_tokens) {
+            (0, 0) => self,
+            (input_tokens, output_tokens) => {
+                Self::Charged { error: Box::new(self), input_tokens, output_tokens }
+            }
+        }
+    }
+
+    /// Tokens read and written before the call failed, as far as the service has told.
+    pub fn tokens(&self) -> (u64, u64) {
+        match self {
+            Self::Charged { error, input_tokens, output_tokens } => {
+                let (read, written) = error.tokens();
+                (input_tokens.saturating_add(read), output_tokens.saturating_add(written))
+            }
+            _ => (0, 0),
+        }
+    }
+
     /// A word of few kinds, for spans: `unreachable`, `service`, `malformed`, `timed_out`, `panicked`, `no_script`.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -115,6 +157,7 @@ impl ModelError {
             Self::Malformed { .. } => "malformed",
             Self::TimedOut { .. } => "timed_out",
             Self::Panicked => "panicked",
+            Self::Charged { error, .. } => error.kind(),
             Self::NoScript { .. } => "no_script",
         }
     }

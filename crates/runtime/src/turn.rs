@@ -101,7 +101,7 @@ pub struct Used {
     pub replies: u32,
     /// Runs of the agent's own tools; a call that was answered without one is none.
     pub tool_calls: u32,
-    /// Tokens read, cached ones included.
+    /// Tokens read, cached ones included, and those of calls that failed.
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
@@ -229,6 +229,11 @@ impl ModelCall {
         Self { asking: self.asking.say(words), ..self }
     }
 
+    /// Counts what a call used that failed, where it is not failed for that: the model may be asked again.
+    pub fn charge(&mut self, error: &ModelError) {
+        self.progress.charge(error.tokens());
+    }
+
     /// Takes the model's reply, or the reason why there is none.
     ///
     /// What is owed is read off the content, never off the stop reason alone: a call may stand in a reply
@@ -237,7 +242,10 @@ impl ModelCall {
         let Self { mut progress, asking } = self;
         let response = match response {
             Ok(response) => response,
-            Err(error) => return rest(progress, Rest::Asking(asking), TurnEnd::Failed { error }),
+            Err(error) => {
+                progress.charge(error.tokens());
+                return rest(progress, Rest::Asking(asking), TurnEnd::Failed { error });
+            }
         };
         progress.steps = progress.steps.saturating_add(1);
         progress.count(&response.usage);
@@ -650,8 +658,12 @@ pub struct Misuse<S> {
 impl Progress {
     fn count(&mut self, usage: &Usage) {
         self.replies = self.replies.saturating_add(1);
-        self.input_tokens = self.input_tokens.saturating_add(usage.total_input_tokens());
-        self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
+        self.charge((usage.total_input_tokens(), usage.output_tokens));
+    }
+
+    fn charge(&mut self, (read, written): (u64, u64)) {
+        self.input_tokens = self.input_tokens.saturating_add(read);
+        self.output_tokens = self.output_tokens.saturating_add(written);
     }
 
     fn used(&self) -> Used {

@@ -1,7 +1,7 @@
 //! A reply that comes in pieces.
 
 use serde::Deserialize;
-use sommelier_protocol::{ModelResponse, RawJson, ToolUse};
+use sommelier_protocol::{ModelResponse, RawJson, ToolUse, Usage};
 
 use super::reply::{decode, error_in_stream};
 use crate::members::{Members, OnTheWire as _};
@@ -80,6 +80,12 @@ impl Stream {
     /// Whether the message is whole; what comes after its end is not looked at.
     pub fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// What the service has counted so far: of a stream that breaks off it is paid for as well. Nothing where it has
+    /// counted nothing, or in another form.
+    pub fn used(&self) -> Usage {
+        RawJson::of(&self.usage).and_then(|usage| usage.read()).unwrap_or_default()
     }
 
     /// Takes the next bytes; `tell` hears the words of the reply in them.

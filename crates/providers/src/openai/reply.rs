@@ -6,7 +6,7 @@ use serde::Deserialize;
 use sommelier_protocol::openai::{
     Arguments, ChatChoice, ChatContent, ChatToolCall, ChatUsage, answer, call, reply_from_chat,
 };
-use sommelier_protocol::{ModelResponse, RawJson, StopReason};
+use sommelier_protocol::{ModelResponse, RawJson, StopReason, Usage};
 
 use super::JsonMode;
 use crate::error::{Head, ServiceError, clip};
@@ -155,6 +155,11 @@ impl Answer {
         self.has_refused |= said.refusal.as_ref().is_some_and(|refusal| refusal.get() != "null");
         self.words.push_str(&words);
         words
+    }
+
+    /// What the server has counted.
+    pub(super) fn usage(&self) -> Usage {
+        reply_from_chat(&ChatChoice::new(answer(""), None), self.usage.as_ref()).usage
     }
 
     pub(super) fn into_reply(self, json_mode: Option<JsonMode>) -> ModelResponse {

@@ -1,7 +1,7 @@
 //! A reply that comes in pieces.
 
 use serde::Deserialize;
-use sommelier_protocol::{ModelResponse, RawJson};
+use sommelier_protocol::{ModelResponse, RawJson, Usage};
 
 use super::JsonMode;
 use super::reply::{Answer, Call, CallPiece, Said, error_in_reply, text};
@@ -57,6 +57,11 @@ impl Stream {
     /// Whether the stream has said that it is over; what comes after is not looked at.
     pub fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// What the server has counted so far, as in Anthropic's form: most count at the end alone.
+    pub fn used(&self) -> Usage {
+        self.answer.usage()
     }
 
     /// Takes the next bytes; `tell` hears the words of the reply in them.
