@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use sommelier_protocol::{Message, ModelRequest, ModelResponse, ToolName, Words};
 use sommelier_runtime::turn::{ModelCall, Reserved};
 use sommelier_runtime::{AgentName, Definition, ModelError, ToolOutput, Turn, TurnEnd, TurnStep};
+use std::borrow::Cow;
 
 use crate::arbiter::{self, Ruling, Taken};
 use crate::budget::Shared;
@@ -392,13 +393,14 @@ impl CallModel {
 
     /// The request to send. It borrows the conversation and the definition.
     pub fn request<'a>(&'a self, relay: &'a Relay) -> ModelRequest<'a> {
-        match self.agent(relay) {
+        let request = match self.agent(relay) {
             Some(agent) => match &offered(agent, &self.run)[..] {
                 [] => self.inner.request(agent),
                 more => self.inner.request_offering(agent, more),
             },
             None => ModelRequest::new("", 0, &[]),
-        }
+        };
+        ModelRequest { run: Cow::Borrowed(self.run.conversation()), ..request }
     }
 
     /// Hears the user before the request has gone out: it has the words in it. Where it is under way already,

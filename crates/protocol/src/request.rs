@@ -32,6 +32,9 @@ use crate::{Message, RawJson, ToolChoice, ToolDefinition};
 pub struct ModelRequest<'a> {
     /// Who asks: a label for scripts, logs and spans. It never goes out on the wire.
     pub caller: Cow<'a, str>,
+    /// Which run asks: a conversation's name, or the path of a branch of it. It tells two conversations of one caller apart,
+    /// for whoever keeps requests; empty when nobody says. It never goes out on the wire.
+    pub run: Cow<'a, str>,
     /// How many replies the caller's conversation has had, empty ones included: with the caller it names
     /// the turn that is asked for. It never goes out on the wire.
     pub replies: u32,
@@ -123,6 +126,7 @@ impl<'de> Visitor<'de> for Reader {
         let missing = |name| move || A::Error::missing_field(name);
         Ok(ModelRequest {
             caller: Cow::Borrowed(""),
+            run: Cow::Borrowed(""),
             replies: 0,
             time_left: None,
             model: Cow::Owned(model.ok_or_else(missing("model"))?),
@@ -145,6 +149,7 @@ impl<'a> ModelRequest<'a> {
     pub fn new(model: &'a str, max_tokens: u32, messages: &'a [Message]) -> Self {
         Self {
             caller: Cow::Borrowed(""),
+            run: Cow::Borrowed(""),
             replies: 0,
             time_left: None,
             model: Cow::Borrowed(model),

@@ -275,7 +275,8 @@ impl<'r> Vault<'r> {
             ModelError::Unreachable { detail }
             | ModelError::Service { detail, .. }
             | ModelError::Malformed { detail }
-            | ModelError::TimedOut { detail } => *detail = self.words(detail),
+            | ModelError::TimedOut { detail }
+            | ModelError::OffRecord { detail } => *detail = self.words(detail),
             ModelError::Charged { error, .. } => **error = self.error((**error).clone()),
             _ => {}
         }

@@ -105,6 +105,13 @@ pub enum ModelError {
         /// Tokens written.
         output_tokens: u64,
     },
+    /// What was recorded has no reply to this request: it is another than the recorded one, or nothing is left. Nobody
+    /// answers it however often it is made.
+    #[error("nothing on record answers this request: {detail}")]
+    OffRecord {
+        /// What is different, and where.
+        detail: String,
+    },
     /// The script has no turn for this request: the script's fault.
     #[error("the script has no turn {turn} for {agent} (it has {known})")]
     NoScript {
@@ -149,7 +156,8 @@ impl ModelError {
         }
     }
 
-    /// A word of few kinds, for spans: `unreachable`, `service`, `malformed`, `timed_out`, `panicked`, `no_script`.
+    /// A word of few kinds, for spans: `unreachable`, `service`, `malformed`, `timed_out`, `panicked`,
+    /// `off_record`, `no_script`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Unreachable { .. } => "unreachable",
@@ -158,6 +166,7 @@ impl ModelError {
             Self::TimedOut { .. } => "timed_out",
             Self::Panicked => "panicked",
             Self::Charged { error, .. } => error.kind(),
+            Self::OffRecord { .. } => "off_record",
             Self::NoScript { .. } => "no_script",
         }
     }

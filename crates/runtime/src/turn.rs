@@ -174,6 +174,7 @@ impl ModelCall {
         };
         ModelRequest {
             caller: Cow::Borrowed(agent.name().as_str()),
+            run: Cow::Borrowed(""),
             replies: self.progress.replies,
             time_left: None,
             model: Cow::Borrowed(agent.model()),

@@ -65,6 +65,7 @@ const EDGE: &[&str] = &[
     "sommelier-providers",
     "sommelier-fake-server",
     "sommelier-otel",
+    "sommelier-cassette",
 ];
 
 /// Features are shared by the whole build, so one package's `preserve_order` would change all of them.

@@ -40,6 +40,7 @@ pub fn encode(
     }
     let body = ModelRequest {
         caller: Cow::Borrowed(""),
+        run: Cow::Borrowed(""),
         replies: 0,
         time_left: None,
         model: settings.model.as_deref().map_or(Cow::Borrowed(&*request.model), Cow::Borrowed),

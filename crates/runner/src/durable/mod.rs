@@ -602,9 +602,23 @@ pub fn replay<'r>(
     conversation: &str,
     records: &[Record],
 ) -> Result<Replay<'r>, DurableError> {
+    replay_seeing(relay, conversation, records, |_, _| {})
+}
+
+/// As [`replay`], and shows each input before it is played, with where the run stood until then: what a model was asked, for
+/// one, stands in the step that its reply comes to.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_seeing<'r>(
+    relay: &'r Relay,
+    conversation: &str,
+    records: &[Record],
+    mut see: impl FnMut(&Replay<'r>, &Input),
+) -> Result<Replay<'r>, DurableError> {
     let mut replay = Replay::new(relay, conversation);
     for record in records.iter().filter(|record| record.event.kind() != LEASE_TAKEN) {
-        play(&mut replay, &record.event).map_err(|why| DurableError::Diverged {
+        play(&mut replay, &record.event, &mut see).map_err(|why| DurableError::Diverged {
             conversation: conversation.to_owned(),
             seq: record.seq,
             why: Box::new(why),
@@ -614,7 +628,11 @@ pub fn replay<'r>(
 }
 
 /// Plays a record. Its time stands in its body too, and only that is played.
-fn play(replay: &mut Replay<'_>, event: &Event) -> Result<(), Divergence> {
+fn play<'r>(
+    replay: &mut Replay<'r>,
+    event: &Event,
+    see: &mut impl FnMut(&Replay<'r>, &Input),
+) -> Result<(), Divergence> {
     let entry = Entry::read(event.kind(), event.version(), event.body())?;
     let within = match &entry {
         Entry::Input(input) => input.at,
@@ -625,7 +643,10 @@ fn play(replay: &mut Replay<'_>, event: &Event) -> Result<(), Divergence> {
         return Err(Divergence::OtherTime { kind, beside, within });
     }
     match entry {
-        Entry::Input(input) => replay.take(*input),
+        Entry::Input(input) => {
+            see(replay, &input);
+            replay.take(*input)
+        }
         Entry::Announced(told) => replay.compare(*told),
     }
 }
