@@ -51,7 +51,7 @@ impl Cassette {
     ) -> Result<Self, CassetteError> {
         let mut tape = Tape::default();
         replay_seeing(relay, conversation, records, |replay, input| {
-            note(&mut tape, relay, replay, input, redactor)
+            note(&mut tape, relay, replay, input, redactor);
         })?;
         Ok(tape.cassette(source))
     }

@@ -13,8 +13,8 @@ const TOO_DEEP: &str = "[nested too deeply]";
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    Object(Vec<(String, Node)>),
-    List(Vec<Node>),
+    Object(Vec<(String, Self)>),
+    List(Vec<Self>),
     Text(String),
     Number(String),
     /// `true`, `false` or `null`.

@@ -23,7 +23,7 @@ pub(crate) fn cassette(json: &str) -> Result<Cassette, CassetteError> {
     match version.node {
         Node::Number(found) if *found == VERSION.to_string() => {}
         Node::Number(found) => return Err(CassetteError::Version { found: found.clone() }),
-        _ => return Err(version.is_not(&format!("the version, {VERSION},"))),
+        _ => return Err(version.is_not(&format!("the version {VERSION}"))),
     }
     whole.has_only(&["cassette", "recorded_from", "exchanges"])?;
     let source = match whole.may("recorded_from") {
@@ -55,8 +55,9 @@ fn exchange(part: &Part<'_>, before: &Before) -> Result<Exchange, CassetteError>
     let run = part.must("run")?;
     let name = run.text()?;
     if !is_run(name) {
-        return Err(run
-            .is_not("the number of a conversation and the path of a branch, such as \"1\" or \"1/1/3/0\","));
+        return Err(
+            run.is_not("the number of a conversation and the path of a branch, such as \"1\" or \"1/1/3/0\"")
+        );
     }
     let caller = part.must("caller")?.text()?;
     let turn = part.must("turn")?;
@@ -87,7 +88,7 @@ fn asked(part: &Part<'_>, before: &Before, run: &str, caller: &str) -> Result<As
     };
     let request = part.must("request")?;
     let Node::Object(new) = request.node else {
-        return Err(request.is_not("what is new in the request, an object,"));
+        return Err(request.is_not("an object of what is new in the request"));
     };
     request.has_no_doubles()?;
     let mut asked = Asked { messages: talk[..keeps].to_vec(), ..Asked::default() };
@@ -112,7 +113,9 @@ fn asked(part: &Part<'_>, before: &Before, run: &str, caller: &str) -> Result<As
 fn outcome(part: &Part<'_>) -> Result<Result<Box<ModelResponse>, ModelError>, CassetteError> {
     match (part.may("reply"), part.may("error")) {
         (Some(reply), None) => {
-            let Node::Object(members) = reply.node else { return Err(reply.is_not("a reply, an object,")) };
+            let Node::Object(members) = reply.node else {
+                return Err(reply.is_not("a reply, which is an object"));
+            };
             let mut members = members.clone();
             in_form(&mut members);
             let read: Result<ModelResponse, _> = serde_json::from_str(&Node::Object(members).json());
@@ -123,7 +126,7 @@ fn outcome(part: &Part<'_>) -> Result<Result<Box<ModelResponse>, ModelError>, Ca
             let read: Result<ModelError, _> = serde_json::from_str(&error.node.json());
             read.map(Err).map_err(|why| error.is_unread("an error of a model", &why))
         }
-        (Some(_), Some(both)) => Err(both.is_not("no `error`, since there is a `reply`,")),
+        (Some(_), Some(both)) => Err(both.is_not("no `error` beside a `reply`")),
         (None, None) => Err(part.is_not("an exchange with either a `reply` or an `error`")),
     }
 }
@@ -202,11 +205,12 @@ impl<'n> Part<'n> {
             Node::Text(_) | Node::Number(_) => crate::difference::shown(&self.node.json(), 0),
             node => node.kind().to_owned(),
         };
-        CassetteError::Shape {
-            path: self.path.clone(),
-            expected: expected.trim_end_matches(',').to_owned(),
-            found,
-        }
+        CassetteError::Shape { path: self.shown_path(), expected: expected.to_owned(), found }
+    }
+
+    /// The place for people; the whole file is a dot.
+    fn shown_path(&self) -> String {
+        if self.path.is_empty() { ".".to_owned() } else { self.path.clone() }
     }
 
     fn is_unread(&self, expected: &str, why: &serde_json::Error) -> CassetteError {

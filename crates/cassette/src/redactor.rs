@@ -175,7 +175,7 @@ impl Redactor {
                 match (&**name, &mut *value) {
                     ("type", _) => {}
                     ("id" | "name" | "tool_use_id" | "signature", Node::Text(text)) => {
-                        *text = self.hard(text)
+                        *text = self.hard(text);
                     }
                     ("content", Node::List(_)) => self.content(value),
                     _ => self.node(value),

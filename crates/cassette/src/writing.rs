@@ -10,13 +10,16 @@ use crate::exchange::{Asked, Exchange};
 use crate::node::Node;
 use crate::{Cassette, CassetteError, MAX_MESSAGES, Source, VERSION};
 
+/// A run and who asks in it.
+type Lane = (Box<str>, Box<str>);
+
 /// What a request is told against: the request before, of the caller and of its conversation.
 #[derive(Default)]
 pub(crate) struct Before {
     /// The last settings of each caller, of whichever run: they are its definition.
     settings: BTreeMap<Box<str>, Asked>,
     /// What each conversation of a caller has come to.
-    talks: BTreeMap<(Box<str>, Box<str>), Vec<Arc<Node>>>,
+    talks: BTreeMap<Lane, Vec<Arc<Node>>>,
     /// Messages of all requests so far.
     messages: usize,
 }

@@ -1,5 +1,7 @@
 //! The running case: recorded from a script, replayed through the whole loop, and made of its records.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod harness;
 
 use harness::{REQUEST, decisions, desk, on_record, player, recorder, run};

@@ -1,5 +1,7 @@
 //! Runs of every kind: their records are the cassette that a recorder makes, and it replays them.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod harness;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
