@@ -198,10 +198,9 @@ fn a_run_that_was_killed_and_resumed_is_the_same_cassette() {
         let store = MemoryStore::new();
         // Each in a commit of its own, under a lease of its own that is over.
         let lease = store.take_lease("c", "the one that died", 0, 0).unwrap();
-        let mut head = lease.head.seq;
-        for record in records.iter().take(kept).filter(|record| record.event.kind() != "lease_taken") {
+        let those = records.iter().take(kept).filter(|record| record.event.kind() != "lease_taken");
+        for (head, record) in (lease.head.seq..).zip(those) {
             store.append("c", head, lease.epoch, std::slice::from_ref(&record.event)).unwrap();
-            head += 1;
         }
         let model = asked_by_three();
         let resumed = runner(&model);
