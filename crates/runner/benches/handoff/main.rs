@@ -10,8 +10,15 @@ mod floor;
 mod ours;
 
 use criterion::{BatchSize, BenchmarkId, Criterion};
+use sommelier_handoff::Relay;
+use sommelier_metrics::{LinesLayer, Metrics};
+use sommelier_runner::Runner;
 use std::hint::black_box;
+use std::io;
 use std::time::{Duration, Instant};
+use tracing::{Dispatch, dispatcher};
+use tracing_subscriber::prelude::*;
+use tracing_subscriber::registry;
 
 fn main() {
     let mut criterion = Criterion::default()
@@ -103,6 +110,8 @@ fn ratios() {
         10.0,
     );
 
+    traced(&relay);
+
     let bytes = |n| {
         let relay = ours::long_relay(n);
         ours::first_request_of_the_receiver(&relay, n)
@@ -113,6 +122,34 @@ fn ratios() {
     println!(
         "two threads / one thread, runs per second: {ours:.2} (at least 1.9 wanted; the floor's: {floor:.2})"
     );
+}
+
+/// What it costs to be watched: the driver with somebody who listens to its spans, and with nobody.
+fn traced(relay: &Relay) {
+    let runner = Runner::new(ours::Wired).conversation("c").clock(|| 0);
+    let off = || ours::driven(&runner, relay);
+    let metrics = Metrics::new();
+    let counted = Dispatch::new(registry().with(metrics.layer()));
+    ratio("running case with wire, metrics layer / tracing off", 1.3, watched(&counted, &off), &off);
+    let nowhere = Dispatch::new(registry().with(LinesLayer::new(io::sink())));
+    ratio_alone("running case with wire, JSON lines to nowhere / tracing off", watched(&nowhere, &off), &off);
+    let path = std::env::temp_dir().join(format!("sommelier-bench-{}.jsonl", std::process::id()));
+    let file = io::BufWriter::new(std::fs::File::create(&path).unwrap());
+    let kept = Dispatch::new(registry().with(LinesLayer::new(file)));
+    ratio_alone("running case with wire, JSON lines to a file / tracing off", watched(&kept, &off), &off);
+    drop(kept);
+    std::fs::remove_file(path).unwrap();
+    println!("the metrics layer has counted {} runs", metrics.report().workflows.closed);
+}
+
+fn watched<T>(dispatch: &Dispatch, run: &impl Fn() -> T) -> impl Fn() -> T {
+    move || dispatcher::with_default(dispatch, run)
+}
+
+/// Prints the ratio of the medians of `a` and `b`, run in turn, for which no bound is set.
+fn ratio_alone<A, B>(name: &str, a: impl Fn() -> A, b: impl Fn() -> B) {
+    let (a, b) = in_turn(a, b);
+    println!("{name}: {:.2} ({a:.0} ns / {b:.0} ns)", a / b);
 }
 
 /// Prints the ratio of the medians of `a` and `b`, run in turn.

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use sommelier_handoff::{Agent, Guards, HandOff, Relay, Step};
 use sommelier_protocol::{ModelRequest, ModelResponse};
-use sommelier_runtime::{Limits, Tool, script, tool, tool_args};
+use sommelier_runner::{Outcome, Runner};
+use sommelier_runtime::{Limits, Model, ModelError, Tool, script, tool, tool_args};
 use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -174,12 +175,32 @@ fn respond(
 }
 
 pub(super) fn running_case(relay: &Relay, wire: Wire) -> usize {
-    drive(relay, wire, |agent, replies| match (agent, replies) {
+    drive(relay, wire, decision)
+}
+
+/// What the model of the running case replies.
+fn decision(agent: &str, replies: u32) -> (Block, &'static str) {
+    match (agent, replies) {
         ("booking_agent", 0) => (Block::Call("tu_1".into(), "get_quote", arguments("get_quote")), "tool_use"),
         ("booking_agent", _) => (Block::Call("tu_2".into(), "handoff_to_specialist", PACKAGE), "tool_use"),
         (_, 0) => (Block::Call("tu_1".into(), "search_docs", arguments("search_docs")), "tool_use"),
         _ => (Block::Text(ANSWER), "end_turn"),
-    })
+    }
+}
+
+/// The running case's model, whose requests and replies go over the wire.
+pub(super) struct Wired;
+
+impl Model for Wired {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        Ok(respond(&request, Wire::Json, &decision))
+    }
+}
+
+/// The running case by the driver, whose spans go to whoever listens.
+pub(super) fn driven(runner: &Runner<'_>, relay: &Relay) -> usize {
+    let Outcome::Ended(report) = runner.run(relay, REQUEST).unwrap() else { panic!("nobody is asked here") };
+    black_box(report.answer().len())
 }
 
 fn long(n: u32) -> impl Fn(&str, u32) -> (Block, &'static str) {
