@@ -56,7 +56,7 @@ impl Command {
         match self {
             Self::Lesson => (
                 "lesson NN [--json] [--trace tree|json|off]",
-                "run a lesson (05 is the whole handoff); without a number, list them",
+                "run a lesson (05 is the whole handoff, with --model MODEL by any model); without a number, list them",
             ),
             Self::Example => (
                 "example NAME [--json] [--trace tree|json|off]",
@@ -64,7 +64,7 @@ impl Command {
             ),
             Self::Ask => (
                 "ask \"TEXT\" [--json] [--trace …] [--answer …] [--approve] [--deny] [--now …]",
-                "put a request of your own to the agents; status 3 when it waits for an answer",
+                "put a request of your own to the agents, with --model MODEL to any; status 3 when it waits for an answer",
             ),
             Self::Ci => ("ci", "all checks: format, lints, every test, docs, lessons, examples, tidy"),
             Self::Soak => (

@@ -1,4 +1,5 @@
-//! `lesson`: runs the example `lesson-NN`, or lists the lessons there are.
+//! `lesson`: runs the example `lesson-NN`, or lists the lessons there are. With a model lesson 05 is held by the command
+//! `sommelier`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,6 +9,7 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::launch::launch;
+use crate::model;
 use crate::root::root;
 
 /// A lesson: a package in examples/ named `lesson-NN`.
@@ -32,6 +34,12 @@ impl Lesson {
         }
         lessons.sort();
         Ok(lessons)
+    }
+
+    /// The lesson of this number, for tests of what is done with one.
+    #[cfg(test)]
+    pub(crate) fn of(number: u32) -> Self {
+        Self { number, folder: PathBuf::from(format!("examples/lesson-{number:02}")) }
     }
 
     /// The lesson that `word` means: `5` and `05` are the same.
@@ -75,14 +83,20 @@ pub(crate) fn run(mut args: Vec<OsString>) -> Result<ExitCode, Fault> {
     match word.as_str() {
         "list" | "--help" | "-h" => list(&lessons),
         _ => match Lesson::find(&word, &lessons) {
-            Some(lesson) => launch(&lesson.package(), rest),
+            Some(lesson) => {
+                let (program, args) = model::lesson(lesson, rest)?;
+                launch(&program, args)
+            }
             None => Err(Fault::Misuse(unknown(&word, &lessons))),
         },
     }
 }
 
 fn list(lessons: &[Lesson]) -> Result<ExitCode, Fault> {
-    let mut text = String::from("usage: cargo xtask lesson NN [--json] [--trace tree|json|off]\n\n");
+    let mut text = String::from(
+        "usage: cargo xtask lesson NN [--json] [--trace tree|json|off]\n       cargo xtask lesson 05 --model MODEL \
+         [--base-url URL]\n\n",
+    );
     for lesson in lessons {
         text.push_str(&format!("  {}  {}\n", lesson.number(), lesson.title()));
     }
@@ -115,9 +129,7 @@ mod tests {
     use super::*;
 
     fn lessons(numbers: &[u32]) -> Vec<Lesson> {
-        let lesson =
-            |n: &u32| Lesson { number: *n, folder: PathBuf::from(format!("examples/lesson-{n:02}")) };
-        numbers.iter().map(lesson).collect()
+        numbers.iter().map(|number| Lesson::of(*number)).collect()
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod help;
 mod launch;
 mod lesson;
 mod live_test;
+mod model;
 mod nearest;
 mod root;
 mod sdk_check;

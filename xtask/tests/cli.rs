@@ -48,6 +48,21 @@ fn an_unknown_lesson_is_misuse() {
     }
 }
 
+/// S1-20. One lesson is held with any model; another says which.
+#[test]
+fn a_lesson_without_a_model_says_which_has_one() {
+    let output = xtask(&["lesson", "04", "--model", "offline"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
+    assert_eq!(
+        text(&output.stderr),
+        "error: lesson 04 has decisions of its own and takes no model; lesson 05 is held with any: `cargo xtask lesson 05 \
+         --model MODEL`\n"
+    );
+    for listing in [xtask(&[]), xtask(&["lesson"]), xtask(&["help"])] {
+        assert!(text(&listing.stdout).contains("--model MODEL"));
+    }
+}
+
 #[test]
 fn the_lessons_are_listed() {
     let alone = xtask(&["lesson"]);

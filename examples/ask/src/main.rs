@@ -30,6 +30,8 @@ Asks the house a question of your own.
   --deny               deny all booking and cancelling
   --conversation NAME  the name that the ids of questions begin with (default: ask)
   --now TIME           what the house's clock shows, such as 2026-11-30T10:00
+  --model MODEL        another model, such as anthropic:claude-sonnet-5 or openai:qwen3:4b: `cargo xtask ask` starts
+                       `sommelier ask` for it, which has flags of its own and keeps a journal
 
 Exit status: 0 answered, 1 ended otherwise, 2 wrong use, 3 waiting for an answer";
 
