@@ -111,10 +111,7 @@ impl Asking {
     }
 
     fn live(&self, name: &ModelName) -> Result<Live, SetupError> {
-        let mut live = name.live();
-        if let Some(url) = &self.base_url {
-            live = live.base_url(url);
-        }
+        let mut live = name.live(self.base_url.as_deref());
         if self.no_key {
             live = live.without_key();
         }

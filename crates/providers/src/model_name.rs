@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::clip;
+use crate::openai::TokenLimit;
 use crate::{Live, LiveBuilder, anthropic, openai};
 
 /// What a person names a live model by: what its server speaks, and what the server calls the model. It is written
@@ -37,22 +38,32 @@ impl ModelName {
         &self.model
     }
 
-    /// The model, to be set up further. Nothing is sent yet.
+    /// The model behind the server at this address, or at the provider's own service, to be set up further. Nothing is sent yet.
+    ///
+    /// OpenAI's own service is told the most tokens of a reply by the member that its newer models ask for, and every other
+    /// server by the one that all of them know.
     ///
     /// ```
     /// use sommelier_providers::ModelName;
     ///
     /// let name: ModelName = "openai:qwen3:4b".parse()?;
-    /// let model = name.live().base_url("http://127.0.0.1:11434").without_key().build()?;
+    /// let model = name.live(Some("http://127.0.0.1:11434")).without_key().build()?;
     /// assert_eq!(model.endpoint(), "http://127.0.0.1:11434/v1/chat/completions");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn live(&self) -> LiveBuilder {
+    pub fn live(&self, base_url: Option<&str>) -> LiveBuilder {
         let model = Some(self.model.clone());
-        match self.speaks {
+        let builder = match self.speaks {
             Speaks::Anthropic => Live::anthropic(anthropic::Settings { model, ..Default::default() }),
-            Speaks::OpenAi => Live::openai(openai::Settings { model, ..Default::default() }),
-        }
+            Speaks::OpenAi => {
+                let token_limit = match base_url {
+                    Some(_) => TokenLimit::MaxTokens,
+                    None => TokenLimit::MaxCompletionTokens,
+                };
+                Live::openai(openai::Settings { model, token_limit, ..Default::default() })
+            }
+        };
+        base_url.into_iter().fold(builder, LiveBuilder::base_url)
     }
 
     fn new(speaks: Speaks, model: &str) -> Result<Self, ModelNameError> {

@@ -14,10 +14,20 @@ fn a_name_is_what_the_server_speaks_and_what_it_calls_the_model() {
     for (text, provider, model) in rows {
         let name: ModelName = text.parse().unwrap();
         assert_eq!((name.provider(), name.model(), &*name.to_string()), (provider, model, text));
-        let live = name.live().base_url("http://127.0.0.1:1").without_key().build().unwrap();
+        let live = name.live(Some("http://127.0.0.1:1")).without_key().build().unwrap();
         let told = sommelier_providers::runtime::Model::name(&live).map(str::to_owned);
         assert_eq!(told.as_deref(), Some(model));
     }
+}
+
+/// S1-20. Newer models of OpenAI's own service refuse the member that local servers know.
+#[test]
+fn the_service_itself_is_told_the_limit_of_tokens_by_its_newer_member() {
+    let name: ModelName = "openai:gpt-5".parse().unwrap();
+    let own = format!("{:?}", name.live(None));
+    assert!(own.contains("token_limit: MaxCompletionTokens"), "{own}");
+    let elsewhere = format!("{:?}", name.live(Some("http://127.0.0.1:1")));
+    assert!(elsewhere.contains("token_limit: MaxTokens"), "{elsewhere}");
 }
 
 /// S1-20. What is no name is refused with what would be one.
