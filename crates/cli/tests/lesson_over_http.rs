@@ -99,7 +99,7 @@ impl Blow<'_> {
             arguments.push("--stream".to_owned());
         }
         if let Fault::SlowHeaders(_) = self.fault {
-            arguments.extend(["--deadline".to_owned(), "1500".to_owned()]);
+            arguments.extend(["--deadline".to_owned(), "3000".to_owned()]);
         }
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let said = says(place, &arguments);
@@ -141,9 +141,7 @@ impl Blow<'_> {
                 passes("the model could not be reached: io: Peer disconnected", "network")
             }
             "slow_events" => ("answered", None),
-            "slow_headers" => {
-                failed("the model did not answer in time: no whole reply within 1.5s", "budget")
-            }
+            "slow_headers" => failed("the model did not answer in time: no whole reply within 3s", "budget"),
             "malformed_json" => {
                 let what = form("the reply", "an event of the stream");
                 failed(&format!("the service sent no legal reply: {what}: EOF"), "service")
