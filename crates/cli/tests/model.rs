@@ -87,7 +87,7 @@ fn an_address_that_is_none_is_told() {
     let rows = [
         ("localhost:8080", "it begins with neither http:// nor https://"),
         ("http://me:secret@127.0.0.1", "a name and password may not stand in it"),
-        ("http://127.0.0.1/?key=1", "nothing may stand behind a `?`"),
+        ("http://127.0.0.1/?key=1", "nothing may stand behind a `?` or a `#`"),
     ];
     for (url, fault) in rows {
         let shown = url.replace("http://me:secret@", "").replace("?key=1", "");
