@@ -149,6 +149,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         heads: Option<PathBuf>,
     },
+    /// Makes a cassette of a run: what its models were asked and said, in a file that `--model cassette:FILE` answers from.
+    Cassette {
+        /// The run.
+        #[arg(value_parser = filled)]
+        run: String,
+        /// The file; on stdout unless given.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Prints all records, one JSON object a line.
     Export {
         /// The last record of each run instead, in one document, to be kept where the journal is not.
@@ -189,6 +198,7 @@ impl Command {
             | Self::Withdraw { .. }
             | Self::Cancel { .. }
             | Self::Verify { .. }
+            | Self::Cassette { .. }
             | Self::Export { .. } => None,
         }
     }

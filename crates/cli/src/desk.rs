@@ -87,6 +87,7 @@ impl Desk {
         arguments: &Arguments,
     ) -> Result<Self, Fault> {
         let relay = relay(&house)?;
+        decider.tape().begin()?;
         let now = arguments.now.map(crate::time::millis);
         let runner = Runner::new(decider.clone());
         let runner = runner.gate(Gate::ask_all()).clock(move || now.unwrap_or_else(by_system));

@@ -39,6 +39,7 @@ mod record_line;
 mod rows;
 mod stand;
 mod story;
+mod tape;
 mod teller;
 mod time;
 mod words;

@@ -1,6 +1,7 @@
 //! Who decides: the model that a command asks.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::thread;
@@ -17,12 +18,14 @@ use sommelier_runtime::{Model, ModelError};
 
 use crate::fault::Fault;
 use crate::file::quoted;
+use crate::tape::Tape;
 
 /// The flags of every command that asks a model.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Asking {
-    /// Who decides: `offline`, the rules of the house; `script`, the decisions of the running case; or a live model,
-    /// `anthropic:NAME` or `openai:NAME`. Unless given it is `offline`, and for a lesson `script`.
+    /// Who decides: `offline`, the rules of the house; `script`, the decisions of the running case; a live model,
+    /// `anthropic:NAME` or `openai:NAME`; or `cassette:FILE`, a recording, which answers what was recorded and nothing else.
+    /// Unless given it is `offline`, and for a lesson `script`.
     #[arg(long, value_name = "MODEL", help_heading = HEADING)]
     model: Option<Choice>,
     /// Where the live model's server is, such as http://127.0.0.1:8080; the provider's own service unless given.
@@ -37,6 +40,10 @@ pub(crate) struct Asking {
     /// The most that one call of the live model may take, further attempts included; 600000 unless given.
     #[arg(long, value_name = "MILLIS", value_parser = clap::value_parser!(u64).range(1..), help_heading = HEADING)]
     deadline: Option<u64>,
+    /// Records what the model is asked and says in this file, in place of a cassette that is there. It is for
+    /// `--model cassette:FILE`; keys and what tools declare secret are not in it.
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    record: Option<PathBuf>,
     /// The most that is waited before a call is made again, in milliseconds, for tests.
     #[arg(long, value_name = "MILLIS", hide = true)]
     longest_pause: Option<u64>,
@@ -55,6 +62,8 @@ pub(crate) enum Choice {
     /// The decisions of the running case.
     Script,
     Live(ModelName),
+    /// A recording.
+    Cassette(PathBuf),
 }
 
 impl FromStr for Choice {
@@ -64,23 +73,39 @@ impl FromStr for Choice {
         match text {
             "offline" => Ok(Self::Offline),
             "script" => Ok(Self::Script),
-            text => text.parse().map(Self::Live).map_err(UnknownModel),
+            text => match text.strip_prefix("cassette:") {
+                Some(file) if !file.is_empty() => Ok(Self::Cassette(file.into())),
+                _ => text.parse().map(Self::Live).map_err(UnknownModel),
+            },
         }
     }
 }
 
 /// Why a text names no model.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}; without a network there are `offline` and `script`")]
+#[error("{0}; without a network there are `offline`, `script` and `cassette:FILE`")]
 pub(crate) struct UnknownModel(ModelNameError);
 
 impl Asking {
     /// The model that is meant. Nothing is sent yet.
     pub(crate) fn decider(&self, unless_said: Choice) -> Result<Decider, Fault> {
+        let decider = self.unrecorded(unless_said)?;
+        match &self.record {
+            Some(file) => decider.recorded(file),
+            None => Ok(decider),
+        }
+    }
+
+    fn unrecorded(&self, unless_said: Choice) -> Result<Decider, Fault> {
         match self.model.as_ref().unwrap_or(&unless_said) {
             Choice::Offline => self.unconnected(Decider::offline()),
             Choice::Script => self
                 .unconnected(Decider { flags: "--model script ".into(), ..Decider::of(Script::default()) }),
+            Choice::Cassette(file) => {
+                let (model, tape) = Tape::played(file)?;
+                let flags = format!("--model {} ", quoted(&format!("cassette:{}", file.display())));
+                self.unconnected(Decider { flags: flags.into(), tape, ..Decider::sharing(model) })
+            }
             Choice::Live(name) => {
                 let live = self.live(name).map_err(|error| misuse(&error))?;
                 Ok(Decider {
@@ -169,6 +194,7 @@ pub(crate) struct Decider {
     name: Arc<str>,
     flags: Arc<str>,
     pause: Duration,
+    tape: Tape,
 }
 
 impl Decider {
@@ -178,8 +204,24 @@ impl Decider {
     }
 
     fn of(model: impl Model + 'static) -> Self {
+        Self::sharing(Arc::new(model))
+    }
+
+    fn sharing(model: Arc<dyn Model>) -> Self {
         let name = model.label().unwrap_or_default().into();
-        Self { name, model: Arc::new(model), flags: "".into(), pause: Duration::ZERO }
+        let model = Arc::new(Labelled(model));
+        Self { name, model, flags: "".into(), pause: Duration::ZERO, tape: Tape::Absent }
+    }
+
+    /// The same, which is recorded in a file.
+    fn recorded(self, file: &Path) -> Result<Self, Fault> {
+        let (model, tape) = Tape::recorded(self.model, file)?;
+        Ok(Self { model, tape, ..self })
+    }
+
+    /// Its cassette.
+    pub(crate) fn tape(&self) -> &Tape {
+        &self.tape
     }
 
     /// The same, each of whose replies takes so long at least.
@@ -208,12 +250,7 @@ impl fmt::Debug for Decider {
 impl Model for Decider {
     fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
         thread::sleep(self.pause);
-        let mut response = self.model.complete(request)?;
-        // The records have the reply and nothing beside it, so what no live model has decided says so in it.
-        if let Some(label) = self.model.label() {
-            response.model = label.into();
-        }
-        Ok(response)
+        self.model.complete(request)
     }
 
     fn provider(&self) -> &str {
@@ -226,6 +263,31 @@ impl Model for Decider {
 
     fn label(&self) -> Option<&str> {
         self.model.label()
+    }
+}
+
+/// A model whose replies say who made them, where no live model did: the records have the reply and nothing beside it.
+struct Labelled(Arc<dyn Model>);
+
+impl Model for Labelled {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        let mut response = self.0.complete(request)?;
+        if let Some(label) = self.0.label() {
+            response.model = label.into();
+        }
+        Ok(response)
+    }
+
+    fn provider(&self) -> &str {
+        self.0.provider()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.0.name()
+    }
+
+    fn label(&self) -> Option<&str> {
+        self.0.label()
     }
 }
 

@@ -42,7 +42,7 @@ fn misused(arguments: &[&str], key: Option<&str>, code: &str, told: &str) {
 /// S1-20. What cannot be asked is wrong use, told with what would be right, and nothing is written.
 #[test]
 fn a_model_that_cannot_be_asked_is_told_with_what_would_be_right() {
-    let no_network = "; without a network there are `offline` and `script`";
+    let no_network = "; without a network there are `offline`, `script` and `cassette:FILE`";
     misused(
         &["ask", "hello", "--model", "ollama:qwen3:4b"],
         None,

@@ -3,6 +3,7 @@
 mod answer;
 mod ask;
 mod cancel;
+mod cassette;
 mod chat;
 mod export;
 mod inbox;
@@ -39,35 +40,44 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         | Command::Inbox
         | Command::Invite(_)
         | Command::Withdraw { .. }
+        | Command::Cassette { .. }
         | Command::Verify { .. }
         | Command::Export { .. }
         | Command::Replay { .. } => Desk::open(&arguments, Use::Look)?,
     };
-    match arguments.command {
-        Command::Ask(ask) => ask::run(&desk, teller, ask),
-        Command::Chat { name, .. } => chat::run(&desk, teller, input, &name),
-        Command::Lesson { .. } => lesson::run(&desk, teller),
-        Command::Runs => runs::run(&desk, teller),
-        Command::Show { run, all } => show::run(&desk, teller, &run, all),
-        Command::Resume { run, again, lease, .. } => resume::run(&desk, teller, &run, again, lease),
-        Command::Inbox => inbox::run(&desk, teller),
+    let ended = done(arguments.command, &desk, teller, input);
+    let Some((told, is_fault)) = desk.decider.tape().end() else { return ended };
+    teller.note(&told);
+    ended.map(|code| if is_fault { code.max(1) } else { code })
+}
+
+fn done(command: Command, desk: &Desk, teller: &mut Teller<'_>, input: &mut Input<'_>) -> Result<u8, Fault> {
+    match command {
+        Command::Ask(ask) => ask::run(desk, teller, ask),
+        Command::Chat { name, .. } => chat::run(desk, teller, input, &name),
+        Command::Lesson { .. } => lesson::run(desk, teller),
+        Command::Runs => runs::run(desk, teller),
+        Command::Show { run, all } => show::run(desk, teller, &run, all),
+        Command::Resume { run, again, lease, .. } => resume::run(desk, teller, &run, again, lease),
+        Command::Inbox => inbox::run(desk, teller),
         Command::Answer(answer) => {
             let lease = answer.lease;
             match answer.read()? {
                 (Addressed::Question { id, digest, by }, said) => {
-                    answer::run(&desk, teller, (&id, digest.as_deref()), &said, by.as_deref(), lease)
+                    answer::run(desk, teller, (&id, digest.as_deref()), &said, by.as_deref(), lease)
                 }
-                (Addressed::Token(token), said) => invited::run(&desk, teller, input, token, &said),
+                (Addressed::Token(token), said) => invited::run(desk, teller, input, token, &said),
             }
         }
-        Command::Invite(invite) => invite::run(&desk, teller, &invite),
-        Command::Withdraw { invitation } => withdraw::run(&desk, teller, &invitation),
-        Command::Cancel { run, reason, lease } => cancel::run(&desk, teller, &run, &reason, lease),
-        Command::Sweep { idle, wait, .. } => sweep::run(&desk, teller, idle, wait),
-        Command::Verify { heads } => verify::run(&desk, teller, heads.as_deref()),
-        Command::Export { heads } => export::run(&desk, teller, heads),
+        Command::Invite(invite) => invite::run(desk, teller, &invite),
+        Command::Withdraw { invitation } => withdraw::run(desk, teller, &invitation),
+        Command::Cancel { run, reason, lease } => cancel::run(desk, teller, &run, &reason, lease),
+        Command::Sweep { idle, wait, .. } => sweep::run(desk, teller, idle, wait),
+        Command::Verify { heads } => verify::run(desk, teller, heads.as_deref()),
+        Command::Cassette { run, output } => cassette::run(desk, teller, &run, output.as_deref()),
+        Command::Export { heads } => export::run(desk, teller, heads),
         Command::Replay { run, from, to, .. } => {
-            replay::run(&desk, teller, &run, from.as_deref(), to.as_deref())
+            replay::run(desk, teller, &run, from.as_deref(), to.as_deref())
         }
     }
 }

@@ -1,0 +1,142 @@
+//! Cassettes: what a command's model is asked and says, kept in a file or had from one.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sommelier_cassette::{Cassette, CassetteError, Player, Recorder, Redactor};
+use sommelier_protocol::{ModelRequest, ModelResponse};
+use sommelier_runtime::{Model, ModelError};
+
+use crate::fault::{Fault, Whose};
+use crate::house::{mock_house, relay};
+
+/// The cassette of the model that a command asks, where there is one.
+#[derive(Clone, Debug)]
+pub(crate) enum Tape {
+    /// There is none.
+    Absent,
+    /// It is made in this file.
+    Recorded(Arc<Recorder<Shared<dyn Model>>>, PathBuf),
+    /// It answers.
+    Played(Arc<Player>),
+}
+
+impl Tape {
+    /// A model that is recorded in a file, and the tape on which it is.
+    pub(crate) fn recorded(model: Arc<dyn Model>, file: &Path) -> Result<(Arc<dyn Model>, Self), Fault> {
+        let recorder = Arc::new(Recorder::new(Shared(model), redactor()?).file(file));
+        Ok((Arc::new(Shared(Arc::clone(&recorder))), Self::Recorded(recorder, file.to_owned())))
+    }
+
+    /// The model that a file answers for, and its tape.
+    pub(crate) fn played(file: &Path) -> Result<(Arc<dyn Model>, Self), Fault> {
+        let cassette = Cassette::read(file).map_err(|error| unreadable(file, &error))?;
+        let player = Arc::new(Player::new(cassette, redactor()?));
+        Ok((Arc::new(Shared(Arc::clone(&player))), Self::Played(player)))
+    }
+
+    /// Makes the file before anything is asked: where it cannot be made, no call is paid for.
+    pub(crate) fn begin(&self) -> Result<(), Fault> {
+        let Self::Recorded(recorder, file) = self else { return Ok(()) };
+        must_be_replaceable(file)?;
+        recorder.finish().map(drop).map_err(|error| unwritten(&error))
+    }
+
+    /// What there is to be said of it in the end: that it could not be written, or what was not asked for. And whether that is a
+    /// fault.
+    pub(crate) fn end(&self) -> Option<(String, bool)> {
+        match self {
+            Self::Absent => None,
+            Self::Recorded(recorder, _) => {
+                let error = recorder.finish().err()?;
+                Some((
+                    format!(
+                        "{error}; what was asked is on record, and `sommelier cassette RUN` makes a cassette of it"
+                    ),
+                    true,
+                ))
+            }
+            Self::Played(player) => {
+                let left = player.unused();
+                let (first, all) = (left.first()?, player.cassette().exchanges().len());
+                let (caller, turn, run) = (first.caller(), first.turn(), first.run());
+                let told = format!(
+                    "{} of the cassette's {all} exchange(s) were not asked for, the first is turn {turn} of {caller} in run {run}",
+                    left.len()
+                );
+                Some((told, false))
+            }
+        }
+    }
+}
+
+/// What is taken out of cassettes here: keys, and what the tools of the house declare secret.
+pub(crate) fn redactor() -> Result<Redactor, Fault> {
+    Ok(Redactor::new().secrets_of(&relay(&mock_house())?))
+}
+
+/// Writes a cassette where there is none of another kind.
+pub(crate) fn write(cassette: &Cassette, file: &Path) -> Result<(), Fault> {
+    must_be_replaceable(file)?;
+    cassette.write(file).map_err(|error| unwritten(&error))
+}
+
+/// Refuses a file that is there and is no cassette: a journal, say, by a slip of the hand.
+fn must_be_replaceable(file: &Path) -> Result<(), Fault> {
+    if !fs::metadata(file).is_ok_and(|there| there.len() > 0) {
+        return Ok(());
+    }
+    match Cassette::read(file) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let why = format!(
+                "{} is there and is no cassette that is replaced: {error}; give another file",
+                file.display()
+            );
+            Err(Fault::caller("no_cassette", why))
+        }
+    }
+}
+
+fn unreadable(file: &Path, error: &CassetteError) -> Fault {
+    match error {
+        CassetteError::File { .. } => Fault::caller("no_cassette", error),
+        _ => Fault::caller("no_cassette", format!("{}: {error}", file.display())),
+    }
+}
+
+fn unwritten(error: &CassetteError) -> Fault {
+    match error {
+        CassetteError::File { .. } => Fault::caller("unwritable", error),
+        _ => Fault::new("unwritable", Whose::Program, error),
+    }
+}
+
+/// A model that others have as well.
+pub(crate) struct Shared<M: ?Sized>(Arc<M>);
+
+impl<M: Model + ?Sized> fmt::Debug for Shared<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shared").field(&self.0.label()).finish()
+    }
+}
+
+impl<M: Model + ?Sized> Model for Shared<M> {
+    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        self.0.complete(request)
+    }
+
+    fn provider(&self) -> &str {
+        self.0.provider()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.0.name()
+    }
+
+    fn label(&self) -> Option<&str> {
+        self.0.label()
+    }
+}
