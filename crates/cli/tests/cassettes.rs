@@ -81,7 +81,7 @@ fn a_run_that_waits_is_recorded_and_replayed_in_parts() {
         let waiting =
             place.then(&[&["--json", "ask", BOOKING, "--conversation", conversation], flags].concat());
         assert_eq!(waiting.code, 3, "{waiting:?}");
-        waiting.json()["questions"][0]["id"].as_str().unwrap().to_owned()
+        waiting.json()["waiting"][0]["id"].as_str().unwrap().to_owned()
     };
     let (first, second) = (typed(&place, "1.json"), typed(&place, "2.json"));
     let id = asks(&place, &["--record", &first], "c");
