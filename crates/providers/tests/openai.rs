@@ -13,7 +13,9 @@ use sommelier_protocol::{
     ContentBlock, Message, ModelRequest, ModelResponse, RawJson, StopReason, System, ToolChoice,
     ToolDefinition, ToolName, ToolResult, ToolUse, Usage,
 };
-use sommelier_providers::openai::{JsonMode, Settings, Stream, TokenLimit, decode, decode_error, encode};
+use sommelier_providers::openai::{
+    JsonMode, OpenObjects, Settings, Stream, TokenLimit, decode, decode_error, encode,
+};
 use sommelier_providers::{Blame, Head, ProviderError, ReplyLimits, Retry, ServiceError};
 
 fn tool(name: &str) -> ToolDefinition {
@@ -412,7 +414,7 @@ fn a_broken_stream_is_told() {
 /// S1-21. In JSON mode a request is nothing but words and a schema.
 #[test]
 fn json_mode_asks_for_one_object() {
-    let mode = JsonMode { text_chars: 50, argument_chars: 20, items: 2 };
+    let mode = JsonMode { text_chars: 50, argument_chars: 20, items: 2, ..JsonMode::default() };
     let settings = Settings { json_mode: Some(mode), ..Settings::default() };
     let messages = answered();
     let body = sent(&request(&messages), &settings);
@@ -477,19 +479,27 @@ fn json_mode_bounds_what_a_schema_leaves_open() {
     let tool = ToolDefinition::new(ToolName::new("act").unwrap(), "", RawJson::parse(schema).unwrap());
     let messages = asked();
     let request = ModelRequest { tools: Cow::Owned(vec![tool]), ..ModelRequest::new("m", 8, &messages) };
-    let mode = JsonMode { text_chars: 50, argument_chars: 20, items: 2 };
-    let settings = Settings { json_mode: Some(mode), ..Settings::default() };
-    let body = String::from_utf8(encode(&request, &settings, false).unwrap()).unwrap();
-    let alternatives = format!(
-        concat!(
-            r#""schema":{{"anyOf":[{{"type":"object","properties":{{"tool":{{"const":"act"}},"input":{}}},"#,
-            r#""required":["tool","input"],"additionalProperties":false}},"#,
-            r#"{{"type":"object","properties":{{"text":{{"maxLength":50,"type":"string"}}}},"#,
-            r#""required":["text"],"additionalProperties":false}}]}}"#
-        ),
-        bounded
-    );
-    assert!(body.contains(&alternatives), "{body}");
+    let mode = JsonMode { text_chars: 50, argument_chars: 20, items: 2, ..JsonMode::default() };
+    let body = |mode| {
+        let settings = Settings { json_mode: Some(mode), ..Settings::default() };
+        String::from_utf8(encode(&request, &settings, false).unwrap()).unwrap()
+    };
+    let alternatives = |bounded: &str| {
+        format!(
+            concat!(
+                r#""schema":{{"anyOf":[{{"type":"object","properties":{{"tool":{{"const":"act"}},"input":{}}},"#,
+                r#""required":["tool","input"],"additionalProperties":false}},"#,
+                r#"{{"type":"object","properties":{{"text":{{"maxLength":50,"type":"string"}}}},"#,
+                r#""required":["text"],"additionalProperties":false}}]}}"#
+            ),
+            bounded
+        )
+    };
+    assert!(body(mode).contains(&alternatives(bounded)), "{}", body(mode));
+    let closing = JsonMode { open_objects: OpenObjects::Close, ..mode };
+    let closed = bounded
+        .replace(r#""open":{"type":"object"}"#, r#""open":{"type":"object","additionalProperties":false}"#);
+    assert!(body(closing).contains(&alternatives(&closed)), "{}", body(closing));
 }
 
 /// S1-21. In JSON mode the object is a call or words; any other reply is the text that it is.

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 
 use examples_kit::Misuse;
 use lexopt::prelude::*;
-use live_desk::Tap;
+use live_desk::{CASES, Case, Tap};
 use sommelier_protocol::RawJson;
-use sommelier_providers::openai::JsonMode;
+use sommelier_providers::openai::{JsonMode, OpenObjects};
 use sommelier_providers::{Live, LiveBuilder, anthropic, openai};
 
 pub(crate) const HELP: &str = "\
@@ -19,6 +19,7 @@ The support desk on a live model, held to rules that no reply may break.
   --base-url URL   where the service is, such as http://127.0.0.1:8080; the provider's own unless said
   --json-mode      for an openai server whose model calls no tools: each reply is one object under a schema, at
                    temperature 0
+  --case NAME      this case alone, such as \"a bounce\"; may be repeated
   --json           one JSON document on stdout
 
 A key comes from ANTHROPIC_API_KEY or OPENAI_API_KEY. Exit status: 0 every rule held and a model handed over by its
@@ -33,6 +34,8 @@ pub(crate) struct Flags {
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
     pub(crate) json_mode: bool,
+    /// The cases; all of them when there are none.
+    pub(crate) cases: Vec<Case>,
     pub(crate) json: bool,
     pub(crate) help: bool,
 }
@@ -51,6 +54,7 @@ impl Flags {
                 Short('h') | Long("help") => flags.help = true,
                 Long("json") => flags.json = true,
                 Long("json-mode") => flags.json_mode = true,
+                Long("case") => flags.cases.push(case(&text(&mut parser).map_err(wrong)?)?),
                 Long("model") => flags.model = Some(text(&mut parser).map_err(wrong)?),
                 Long("base-url") => flags.base_url = Some(text(&mut parser).map_err(wrong)?),
                 other => return Err(wrong(other.unexpected())),
@@ -100,11 +104,15 @@ impl Flags {
         if !self.json_mode {
             return settings;
         }
-        let zero = RawJson::parse("0").map(|zero| ("temperature".into(), zero));
+        // A very small model that is held to a schema says the same over and over unless that costs it something.
+        let numbers = [("temperature", "0"), ("frequency_penalty", "0.5")].into_iter();
+        let numbers = numbers.filter_map(|(name, number)| Some((name.into(), RawJson::parse(number).ok()?)));
+        let mode =
+            JsonMode { text_chars: 300, argument_chars: 120, items: 3, open_objects: OpenObjects::Close };
         openai::Settings {
-            json_mode: Some(JsonMode { text_chars: 300, argument_chars: 120, items: 3 }),
+            json_mode: Some(mode),
             max_tokens: Some(JSON_TOKENS),
-            rest: zero.into_iter().collect(),
+            rest: numbers.collect(),
             ..settings
         }
     }
@@ -117,6 +125,13 @@ impl Flags {
             None => label.unwrap_or("no model").to_owned(),
         }
     }
+}
+
+fn case(name: &str) -> Result<Case, Misuse> {
+    CASES.into_iter().find(|case| case.name == name).ok_or_else(|| {
+        let names = CASES.map(|case| format!("{:?}", case.name)).join(", ");
+        Misuse::new(format!("--case {name:?} is none; there are {names}"))
+    })
 }
 
 fn text(parser: &mut lexopt::Parser) -> Result<String, lexopt::Error> {

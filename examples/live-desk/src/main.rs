@@ -84,7 +84,7 @@ fn show<M: Model>(flags: &Flags, witness: Witness<M>) -> Result<bool, Box<dyn Er
     let model = flags.model_told(witness.label());
     let bench = Bench::new(witness, budget())?;
     let (mut tally, mut rows, mut handoffs) = (Tally::default(), Vec::new(), Vec::new());
-    for case in CASES {
+    for case in if flags.cases.is_empty() { CASES.to_vec() } else { flags.cases.clone() } {
         let evidence = bench.carry_out(case);
         inspect(bench.relay(), &evidence, &mut tally);
         handoffs.extend(Sighting::all(&evidence));

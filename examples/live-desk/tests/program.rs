@@ -84,6 +84,7 @@ fn wrong_use_says_what_would_be_right() {
         (&["--base-url", "http://127.0.0.1:9"], "--model names it"),
         (&["--model", "openai:x"], "set the environment variable OPENAI_API_KEY"),
         (&["--model", "openai:x", "--base-url", "there"], "it begins with neither http:// nor https://"),
+        (&["--case", "a storm"], "there are \"the demonstration\", "),
         (&["--modle", "x"], "--modle"),
         (&["hello"], "hello"),
     ] {

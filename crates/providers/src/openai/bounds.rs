@@ -2,7 +2,7 @@
 
 use sommelier_protocol::RawJson;
 
-use super::JsonMode;
+use super::{JsonMode, OpenObjects};
 use crate::members::{Members, OnTheWire as _};
 
 /// `schema` with the bounds of `mode` at each text and each list that has none of its own. All else stands as it was
@@ -26,6 +26,9 @@ pub(super) fn bounded(schema: &RawJson, mode: JsonMode) -> RawJson {
             let least = count(&members, "minItems");
             members.put("maxItems", number(mode.items.max(least)));
         }
+        Some("object") if mode.open_objects == OpenObjects::Close && is_open(&members) => {
+            members.put("additionalProperties", RawJson::of(&false).unwrap_or_else(|_| schema.clone()));
+        }
         _ => {}
     }
     RawJson::of(&members).unwrap_or_else(|_| schema.clone())
@@ -43,6 +46,11 @@ fn each_item(schemas: &RawJson, mode: JsonMode) -> RawJson {
     let Ok(items) = schemas.read::<Vec<RawJson>>() else { return schemas.clone() };
     let items: Vec<RawJson> = items.iter().map(|schema| bounded(schema, mode)).collect();
     RawJson::of(&items).unwrap_or_else(|_| schemas.clone())
+}
+
+/// Whether an object may have any members beside those that are named.
+fn is_open(members: &Members) -> bool {
+    members.get("additionalProperties").is_none_or(|others| others.get() == "true")
 }
 
 fn is_any(members: &Members, names: &[&str]) -> bool {

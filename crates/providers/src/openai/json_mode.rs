@@ -18,9 +18,8 @@ use crate::members::{Members, OnTheWire as _};
 /// is read, never searched for.
 ///
 /// A server that holds a model to a schema lets it fill a string or a list up to the reply's last token, so that the object
-/// is never closed. So each has a bound here: its own where the tool's schema says one, else one of these. An object of
-/// which the schema says nothing stays open, and a small model may not find its end; a tool for such models names the
-/// members.
+/// is never closed. So each has a bound here: its own where the tool's schema says one, else one of these. For the members of an
+/// object there is no such bound that servers know, so it is [left open or closed](OpenObjects).
 ///
 /// The members of the schema stand in the order in which they were written, the tool's name before its input: a server has
 /// the model write them in this order.
@@ -32,12 +31,24 @@ pub struct JsonMode {
     pub argument_chars: u32,
     /// The most items of a list among them, told as `maxItems`.
     pub items: u32,
+    /// What becomes of an object that may have members which its schema does not name.
+    pub open_objects: OpenObjects,
+}
+
+/// What becomes of an object among the arguments that may have members which its schema does not name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OpenObjects {
+    /// It is left as it is.
+    #[default]
+    Keep,
+    /// It may have no members but those that are named. For very small models, which write members without an end.
+    Close,
 }
 
 impl Default for JsonMode {
-    /// 600 characters of an answer, 200 of an argument, 6 items.
+    /// 600 characters of an answer, 200 of an argument, 6 items; open objects are kept.
     fn default() -> Self {
-        Self { text_chars: 600, argument_chars: 200, items: 6 }
+        Self { text_chars: 600, argument_chars: 200, items: 6, open_objects: OpenObjects::Keep }
     }
 }
 

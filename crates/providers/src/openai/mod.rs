@@ -28,7 +28,7 @@ mod request;
 mod settings;
 mod stream;
 
-pub use json_mode::JsonMode;
+pub use json_mode::{JsonMode, OpenObjects};
 pub use reply::{decode, decode_error};
 pub use request::encode;
 pub use settings::{Settings, TokenLimit};
