@@ -141,7 +141,7 @@ REPLIES = [
 
 def replies():
     """Each kind of reply, plain and streamed: the SDK reads both, they are equal, and its closed types take them."""
-    doubled = [reply for reply in REPLIES for _ in range(2)]
+    doubled = [reply for reply in REPLIES for _ in range(2)] + [{"text": "Counted."}]
     count = 0
     with Server(script={"replies": doubled}) as server:
         client = server.client()
@@ -164,7 +164,11 @@ def replies():
             if (shape(plain), plain.stop_reason) != (shape(streamed), streamed.stop_reason):
                 fault(f"reply {number} is another one when it is streamed: {shape(plain)} and {shape(streamed)}")
             count += 2
-    return count
+        asked = {name: PLAIN[name] for name in ("model", "messages")}
+        tokens = client.messages.count_tokens(**asked).input_tokens
+        if tokens != client.messages.create(**PLAIN).usage.input_tokens:
+            fault(f"{tokens} tokens are counted, and a reply counts others")
+    return count + 1
 
 
 def errors():

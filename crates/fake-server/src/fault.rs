@@ -1,6 +1,7 @@
 //! What goes wrong, as a file.
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::UnreadableFile;
 
@@ -54,6 +55,17 @@ impl Faults {
     }
 }
 
+/// The most bytes of a text: a plan must not become a process without memory.
+pub(crate) const LARGEST: usize = 256 << 20;
+
+fn bearable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let bytes = usize::deserialize(deserializer)?;
+    if bytes > LARGEST {
+        return Err(D::Error::custom(format_args!("a body of {bytes} bytes; {LARGEST} are the most")));
+    }
+    Ok(bytes)
+}
+
 /// Something that goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -65,6 +77,8 @@ pub enum Fault {
         #[serde(default)]
         retry_after: Option<u64>,
     },
+    /// A 429 whose `retry-after` is a date: the moment so many seconds from now.
+    RateLimitedUntil(u64),
     /// A 529.
     Overloaded,
     /// A 500.
@@ -95,8 +109,8 @@ pub enum Fault {
     DuplicateIds,
     /// The text of the reply has no end.
     EndlessStream,
-    /// The text of the reply has so many bytes.
-    OversizedBody(usize),
+    /// The text of the reply has so many bytes, 256 MiB at most.
+    OversizedBody(#[serde(deserialize_with = "bearable")] usize),
 }
 
 impl Fault {
@@ -156,6 +170,7 @@ impl Fault {
     pub fn name(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "rate_limited",
+            Self::RateLimitedUntil(_) => "rate_limited_until",
             Self::Overloaded => "overloaded",
             Self::ApiError => "api_error",
             Self::Timeout => "timeout",

@@ -27,6 +27,7 @@
 //! memory and in its log.
 
 mod breach;
+mod cache;
 mod events;
 mod example;
 mod fault;

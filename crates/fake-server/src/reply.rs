@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::cache::Counted;
 use crate::example::example;
 use crate::rules::{Legal, sign};
 use crate::script::Scripted;
@@ -21,6 +22,8 @@ pub(crate) struct Reply {
     pub(crate) stop_sequence: Option<String>,
     pub(crate) stop_details: Option<Value>,
     input_tokens: usize,
+    /// Bytes of the request that the cache had or took.
+    pub(crate) cached: Counted,
     /// Members of `usage` that take the place of counted ones.
     usage: Map<String, Value>,
 }
@@ -95,8 +98,6 @@ impl Reply {
 
     fn of(number: u64, request: &Legal, content: Vec<Block>) -> Self {
         let has_call = content.iter().any(|block| matches!(block, Block::Call(_)));
-        let read =
-            |member: &str| request.body.get(member).map(|value| value.to_string().len()).unwrap_or_default();
         Self {
             number,
             model: request.text("model").to_owned(),
@@ -104,7 +105,8 @@ impl Reply {
             stop_reason: if has_call { "tool_use" } else { "end_turn" }.to_owned(),
             stop_sequence: None,
             stop_details: None,
-            input_tokens: tokens(read("system") + read("tools") + read("messages")),
+            input_tokens: tokens_of(request),
+            cached: Counted::default(),
             usage: Map::new(),
         }
     }
@@ -181,10 +183,12 @@ impl Reply {
 
     pub(crate) fn usage(&self, ended: bool) -> Value {
         let written = tokens(self.content.iter().map(Block::len).sum());
+        // Where there is no breakpoint all is fresh.
+        let (written_to_cache, read) = (tokens(self.cached.written), tokens(self.cached.read));
         let mut usage = json!({
-            "input_tokens": self.input_tokens,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
+            "input_tokens": self.input_tokens.saturating_sub(written_to_cache + read),
+            "cache_creation_input_tokens": written_to_cache,
+            "cache_read_input_tokens": read,
             "output_tokens": if ended { written } else { written.min(1) },
             "service_tier": "standard",
         });
@@ -258,6 +262,13 @@ impl Call {
 
 fn call_id(number: u64, at: usize) -> String {
     format!("toolu_fake_{number:06}_{at}")
+}
+
+/// Tokens of instructions, tools and messages.
+pub(crate) fn tokens_of(request: &Legal) -> usize {
+    let bytes =
+        |member: &str| request.body.get(member).map(|value| value.to_string().len()).unwrap_or_default();
+    tokens(bytes("system") + bytes("tools") + bytes("messages"))
 }
 
 fn tokens(bytes: usize) -> usize {

@@ -10,7 +10,7 @@ use sommelier_protocol::sequence;
 pub enum Rule {
     /// What was sent is HTTP/1.x with a head and a body of known and bearable length.
     Http,
-    /// The path is `/v1/messages`.
+    /// The path is `/v1/messages`, or `/v1/messages/count_tokens`.
     Path,
     /// The method is `POST`.
     Method,

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use sommelier_protocol::ContentBlock;
 
 use crate::breach::{ApiError, Breach};
+use crate::cache::Cache;
 use crate::events::{event, events};
+use crate::fault::LARGEST;
 use crate::http::{Answer, Body, Cut, Incoming, Line, Unreadable, Wire, send};
 use crate::log::{Entry, Log};
 use crate::memory::Memory;
-use crate::reply::{Block, Reply};
+use crate::reply::{Block, Reply, tokens_of};
 use crate::rules::{Illegal, Legal, judge};
 use crate::script::{Next, Reading};
 use crate::stop::{Stop, locked};
@@ -24,13 +26,14 @@ pub(crate) struct Service {
     pub(crate) settings: Settings,
     script: Mutex<Reading>,
     memory: Mutex<Memory>,
+    cache: Mutex<Cache>,
     log: Mutex<Log>,
 }
 
 impl Service {
     pub(crate) fn new(settings: Settings) -> Self {
         let script = Mutex::new(Reading::new(settings.script.clone()));
-        Self { settings, script, memory: Mutex::default(), log: Mutex::default() }
+        Self { settings, script, memory: Mutex::default(), cache: Mutex::default(), log: Mutex::default() }
     }
 
     pub(crate) fn log(&self) -> Log {
@@ -111,6 +114,10 @@ impl Service {
         entry.faults = faults.iter().map(Fault::name).collect();
         let mut answer = match faults.iter().find_map(|fault| status(fault, entry.number)) {
             Some(answer) => answer,
+            None if request.is_count => {
+                let counted = json!({"input_tokens": tokens_of(request)});
+                Answer::json(200, counted.to_string())
+            }
             None => match self.reply(entry.number, request, faults.iter().any(Fault::spoils)) {
                 Ok(reply) => self.said(reply, request, &faults, entry.number),
                 Err(error) => {
@@ -138,6 +145,7 @@ impl Service {
 
     /// The reply on the wire, with whatever is wrong in it.
     fn said(&self, mut reply: Reply, request: &Legal, faults: &[Fault], number: u64) -> Answer {
+        reply.cached = locked(&self.cache).take(&request.body);
         for fault in faults {
             reply = strike_reply(fault, reply, request);
         }
@@ -190,7 +198,7 @@ fn refuse(entry: &mut Entry, illegal: &Illegal) -> Answer {
 /// A fault that takes the place of the reply.
 fn status(fault: &Fault, number: u64) -> Option<Answer> {
     let error = match fault {
-        Fault::RateLimited { .. } => {
+        Fault::RateLimited { .. } | Fault::RateLimitedUntil(_) => {
             ApiError::new(429, "This request would exceed your organization's rate limit")
         }
         Fault::Overloaded => ApiError::new(529, "Overloaded"),
@@ -203,10 +211,23 @@ fn status(fault: &Fault, number: u64) -> Option<Answer> {
         _ => return None,
     };
     let mut answer = failed(&error, number);
-    if let Fault::RateLimited { retry_after: Some(seconds) } = fault {
-        answer.headers.push(("retry-after", seconds.to_string()));
-    }
+    let pause = match fault {
+        Fault::RateLimited { retry_after } => retry_after.map(|seconds| seconds.to_string()),
+        Fault::RateLimitedUntil(seconds) => date_in(*seconds),
+        _ => None,
+    };
+    answer.headers.extend(pause.map(|pause| ("retry-after", pause)));
     Some(answer)
+}
+
+/// The moment so many seconds from now as a header has it; `None` beyond the last one that it can tell.
+fn date_in(seconds: u64) -> Option<String> {
+    // The year 9999 ends then.
+    const LAST: u64 = 253_402_300_799;
+    let moment =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs().checked_add(seconds)?;
+    let is_told = moment <= LAST;
+    is_told.then(|| httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(moment)))
 }
 
 /// A fault that changes what the model says.
@@ -233,7 +254,7 @@ fn strike_reply(fault: &Fault, mut reply: Reply, request: &Legal) -> Reply {
             reply
         }
         Fault::OversizedBody(bytes) => {
-            reply.content = vec![Block::Text("x".repeat(*bytes))];
+            reply.content = vec![Block::Text("x".repeat((*bytes).min(LARGEST)))];
             reply
         }
         _ => reply,
@@ -279,8 +300,12 @@ fn strike_answer(fault: &Fault, answer: &mut Answer, number: u64) {
 /// A fault of the connection.
 fn strike_wire(fault: &Fault, answer: &mut Answer) {
     match fault {
-        Fault::SlowHeaders(millis) => answer.delay += Duration::from_millis(*millis),
-        Fault::SlowEvents(millis) => answer.pause += Duration::from_millis(*millis),
+        Fault::SlowHeaders(millis) => {
+            answer.delay = answer.delay.saturating_add(Duration::from_millis(*millis))
+        }
+        Fault::SlowEvents(millis) => {
+            answer.pause = answer.pause.saturating_add(Duration::from_millis(*millis))
+        }
         Fault::HangUp => answer.cut = Some(Cut::Unanswered),
         Fault::CutAfterBytes(bytes) => answer.cut = Some(Cut::Bytes(*bytes)),
         Fault::CutAfterEvents(events) => answer.cut = Some(Cut::Pieces(*events)),

@@ -239,3 +239,39 @@ fn a_reply_that_is_lost_is_not_used_up() {
         assert_eq!(post(&server, &hello()).json()["content"][0]["text"], next, "{fault}");
     }
 }
+
+/// S1-20. A pause may be told as a date, which our own reader takes for the pause that it is.
+#[test]
+fn a_pause_may_be_a_date() {
+    let server = faulty(&[json!({"rate_limited_until": 30})]);
+    let told = post(&server, &hello());
+    let date = told.header("retry-after").unwrap().to_owned();
+    assert_eq!((told.status, date.len()), (429, "Thu, 01 Jan 1970 00:00:30 GMT".len()));
+    assert!(date.ends_with(" GMT") && date.contains(", "), "{date}");
+    let server = faulty(&[json!({"rate_limited_until": u64::MAX})]);
+    assert_eq!(post(&server, &hello()).header("retry-after"), None, "no date is that late");
+}
+
+/// A plan is bounded: what no process could hold is refused as it is read, and pauses without end end with the server.
+#[test]
+fn a_plan_is_bounded() {
+    let plan = |bytes: u64| {
+        Faults::read(&json!({"faults": [{"at": 1, "fault": {"oversized_body": bytes}}]}).to_string())
+    };
+    assert!(plan(256 << 20).is_ok());
+    let error = plan(u64::MAX).unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "this is no plan of faults: a body of 18446744073709551615 bytes; 268435456 are the most"
+        ),
+        "{error}"
+    );
+    let server = faulty(&vec![json!({"slow_headers": u64::MAX}); 2000]);
+    let mut line = connect(&server);
+    line.write_all(&bytes("POST", "/v1/messages", &json!({}), &hello().to_string())).unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while server.log().entries.is_empty() {
+        assert!(Instant::now() < until, "the request was not taken");
+        std::thread::yield_now();
+    }
+}

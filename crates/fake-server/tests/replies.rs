@@ -299,3 +299,56 @@ fn the_log_tells_what_was_asked() {
     let text = told.to_string();
     assert!(!text.contains("test-key"), "no key is in the log");
 }
+
+/// S1-20. Tokens are counted without a reply, by the rules of a request, as a reply would count them.
+#[test]
+fn tokens_are_counted_without_a_reply() {
+    let server = scripted(&json!({"replies": [{"text": "Only one."}]}));
+    let mut asked = hello();
+    asked.as_object_mut().unwrap().remove("max_tokens");
+    let count = |body: &Value| {
+        let bytes = harness::bytes("POST", "/v1/messages/count_tokens", &json!({}), &body.to_string());
+        harness::send(&server, &bytes)
+    };
+    let told = count(&asked);
+    assert_eq!((told.status, told.json()), (200, json!({"input_tokens": 9})));
+    assert_eq!(post(&server, &hello()).json()["usage"]["input_tokens"], 9, "the reply is there still");
+    let told = count(&with(asked, &[("messages", json!([]))]));
+    assert_eq!((told.status, &*told.message()), (400, "messages: at least one message is required"));
+}
+
+/// S1-20. A prefix up to a breakpoint is written into the cache once and read afterwards, wherever the breakpoint moves; what
+/// changed in front of it is written again.
+#[test]
+fn a_prefix_is_written_once_and_then_read() {
+    let server = server(Settings::default());
+    let mark = json!({"type": "ephemeral"});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let marked = |text: &str| json!({"type": "text", "text": text, "cache_control": mark});
+    let counts = |body: Value| {
+        let usage = post(&server, &body).json()["usage"].clone();
+        ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
+            .map(|name| usage[name].as_u64().unwrap())
+    };
+    let asked = |system: &str, blocks: &[Value]| {
+        with(
+            hello(),
+            &[
+                ("system", json!([marked(system)])),
+                ("messages", json!([{"role": "user", "content": blocks}])),
+            ],
+        )
+    };
+    let [fresh, written, read] = counts(asked("You quote rooms.", &[text("hello")]));
+    assert!(fresh > 0 && written > 0 && read == 0, "{fresh} {written} {read}");
+    assert_eq!(counts(asked("You quote rooms.", &[text("hello")])), [fresh, 0, written]);
+    let [_, more, again] = counts(asked("You quote rooms.", &[text("hello"), marked("Focus?")]));
+    assert!(more > 0 && again == written, "{more} {again}");
+    let [_, none, all] = counts(asked("You quote rooms.", &[text("hello"), marked("Focus?"), text("And?")]));
+    // A token is four bytes, begun ones counted whole.
+    assert!(none == 0 && (written + more - 1..=written + more).contains(&all), "{none} {all}");
+    assert_eq!(counts(asked("You sell rooms...", &[text("hello")]))[1..], [written, 0]);
+    let [_, created, read] = counts(with(hello(), &[("cache_control", mark.clone())]));
+    assert!(created > 0 && read == 0, "{created} {read}");
+    assert_eq!(counts(hello())[1..], [0, 0], "without a breakpoint nothing is cached");
+}

@@ -6,14 +6,15 @@ mod support;
 
 use std::borrow::Cow;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use sommelier_protocol::{
-    Asking, Message, ModelRequest, RawJson, Reply, StopReason, System, ToolChoice, ToolDefinition, ToolName,
-    ToolResult, ToolUse, Words,
+    Asking, ContentBlock, Message, ModelRequest, RawJson, Reply, StopReason, System, ToolChoice,
+    ToolDefinition, ToolName, ToolResult, ToolUse, Words,
 };
-use sommelier_providers::SetupError;
 use sommelier_providers::anthropic::{Cache, Settings, Thinking, decode, encode};
-use support::{blocks, reply};
+use sommelier_providers::{SetupError, openai};
+use support::{any_json, blocks, reply};
 
 fn tool(name: &str) -> ToolDefinition {
     let schema = RawJson::parse(r#"{"type":"object","properties":{}}"#).unwrap();
@@ -176,6 +177,56 @@ fn every_kind_of_block_comes_back_as_it_came() {
     }
 }
 
+/// S1-18. Each kind of block that a client sends goes out byte for byte, in the order and with the members that it had, in
+/// every form that a result may have.
+#[test]
+fn every_kind_of_block_of_the_user_goes_out_as_it_is() {
+    let blocks = [
+        r#"{"type":"text","text":"Quote Focus","cache_control":{"type":"ephemeral","ttl":"1h"}}"#,
+        r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}"#,
+        r#"{"type":"image","source":{"type":"url","url":"https://example.com/room.png"}}"#,
+        r#"{"type":"image","source":{"type":"file","file_id":"file_1"}}"#,
+        r#"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"Rules."},"title":"House","citations":{"enabled":true}}"#,
+        r#"{"type":"search_result","source":"house","title":"Rooms","content":[{"type":"text","text":"Focus"}]}"#,
+        r#"{"type":"container_upload","file_id":"file_1"}"#,
+        r#"{"type":"tool_result","tool_use_id":"toolu_1"}"#,
+        r#"{"type":"tool_result","tool_use_id":"toolu_1","content":"6000"}"#,
+        r#"{"type":"tool_result","tool_use_id":"toolu_1","content":"no such room","is_error":true}"#,
+        r#"{"tool_use_id":"toolu_1","type":"tool_result","is_error":false,"content":[{"type":"text","text":"6000"},{"type":"image","source":{"type":"file","file_id":"f"}},{"type":"document","source":{"type":"file","file_id":"f"}},{"type":"search_result","source":"s","title":"t","content":[]},{"type":"tool_reference","tool_name":"get_quote"}]}"#,
+        r#"{"type":"tool_result","tool_use_id":"toolu_1","content":[],"toolset_name":"rooms","cache_control":{"type":"ephemeral"}}"#,
+        r#"{"type":"from_the_future","value":1.50}"#,
+    ];
+    for block in blocks {
+        let message = format!(r#"{{"role":"user","content":[{block}]}}"#);
+        let messages: Vec<Message> = serde_json::from_str(&format!("[{message}]")).unwrap();
+        let body = encode(&request(&messages), &Settings::default(), false).unwrap();
+        let written = String::from_utf8(body).unwrap();
+        assert!(written.ends_with(&format!(r#""messages":[{message}]}}"#)), "{written}");
+    }
+    let system: Message = serde_json::from_str(r#"{"role":"system","content":"Be brief."}"#).unwrap();
+    let messages = [Message::user("Quote Focus"), system];
+    let written =
+        String::from_utf8(encode(&request(&messages), &Settings::default(), false).unwrap()).unwrap();
+    assert!(written.ends_with(r#"{"role":"system","content":"Be brief."}]}"#), "{written}");
+}
+
+/// S1-18. What a count has beside the four numbers, and what a reply has beside its words, is kept.
+#[test]
+fn what_a_reply_brings_besides_is_kept() {
+    let mut whole = reply(&blocks()[..1], "refusal");
+    whole["usage"]["output_tokens_details"] = json!({"thinking_tokens": 30});
+    whole["usage"]["server_tool_use"] = json!({"web_search_requests": 1});
+    whole["usage"]["cache_creation"] =
+        json!({"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4});
+    whole["stop_details"] = json!({"type": "refusal", "category": "cyber", "explanation": "No."});
+    whole["container"] = json!({"id": "container_1", "expires_at": "2026-10-21T00:00:00Z"});
+    whole["diagnostics"] = json!({"x": [1.50]});
+    let decoded = decode(whole.to_string().as_bytes()).unwrap();
+    assert_eq!(decoded.stop_reason, Some(StopReason::Refusal));
+    assert_eq!((decoded.usage.total_input_tokens(), decoded.usage.output_tokens), (24, 40));
+    assert_eq!(serde_json::to_value(&decoded).unwrap(), whole);
+}
+
 /// S1-18. Each stop reason, a new one too, is the core's to judge; the count holds what caches did.
 #[test]
 fn every_stop_reason_is_read() {
@@ -236,4 +287,65 @@ fn what_is_no_reply_is_told() {
     }
     let text = reply(&[json!({"type": "text"})], "end_turn").to_string();
     assert!(decode(text.as_bytes()).unwrap_err().to_string().contains("missing field `text`"));
+}
+
+/// Words, calls and results in turns: each reply's calls are answered in the next message.
+fn any_conversation() -> impl Strategy<Value = Vec<Message>> {
+    let turn = (".{1,30}", prop::collection::vec((any_json(), ".{0,20}", any::<bool>()), 0..3));
+    prop::collection::vec(turn, 1..4).prop_map(|turns| {
+        let mut messages = vec![Message::user("Quote Focus")];
+        for (at, (words, calls)) in turns.into_iter().enumerate() {
+            let id = |place: usize| format!("toolu_{at}_{place}");
+            let mut said = vec![ContentBlock::text(words)];
+            let mut results: Vec<ContentBlock> = Vec::new();
+            for (place, (input, output, is_error)) in calls.into_iter().enumerate() {
+                let input = json!({"given": input}).to_string();
+                said.push(ToolUse::scripted(id(place), "get_quote", &input).into());
+                results.push(match is_error {
+                    true => ToolResult::error(id(place), output).into(),
+                    false => ToolResult::text(id(place), output).into(),
+                });
+            }
+            results.push(ContentBlock::text("And then?"));
+            messages.extend([Message::assistant(said), Message::user_blocks(results)]);
+        }
+        messages
+    })
+}
+
+proptest! {
+    /// S1-18, S1-20. Any conversation goes out whole: read back from Anthropic's form it is the same, and in the chat form each
+    /// text, each argument and each result is there, every result under its call's id; streamed or not it is the same
+    /// but for the members that ask for the stream.
+    #[test]
+    fn any_conversation_goes_out_whole(messages in any_conversation()) {
+        let request = request(&messages);
+        let plain = String::from_utf8(encode(&request, &Settings::default(), false).unwrap()).unwrap();
+        let read: ModelRequest<'_> = serde_json::from_str(&plain).unwrap();
+        prop_assert_eq!(&read.messages, &request.messages);
+        let streamed = String::from_utf8(encode(&request, &Settings::default(), true).unwrap()).unwrap();
+        prop_assert_eq!(streamed.replace(r#","stream":true}"#, "}"), plain);
+
+        let settings = openai::Settings::default();
+        let plain = String::from_utf8(openai::encode(&request, &settings, false).unwrap()).unwrap();
+        let streamed = String::from_utf8(openai::encode(&request, &settings, true).unwrap()).unwrap();
+        prop_assert_eq!(streamed.replace(r#","stream":true,"stream_options":{"include_usage":true}}"#, "}"), plain.clone());
+        let body: Value = serde_json::from_str(&plain).unwrap();
+        let chat = body["messages"].as_array().unwrap();
+        let mut calls = messages.iter().flat_map(Message::tool_uses);
+        let mut results = messages.iter().flat_map(Message::tool_results);
+        for message in chat {
+            for call in message["tool_calls"].as_array().into_iter().flatten() {
+                let ours = calls.next().unwrap();
+                prop_assert_eq!(call["id"].as_str(), Some(ours.id()));
+                prop_assert_eq!(call["function"]["arguments"].as_str(), Some(ours.input().get()));
+            }
+            if message["role"] == "tool" {
+                let ours = results.next().unwrap();
+                prop_assert_eq!(message["tool_call_id"].as_str(), Some(ours.tool_use_id()));
+                prop_assert!(message["content"].as_str().unwrap_or_default().ends_with(&ours.words()));
+            }
+        }
+        prop_assert!(calls.next().is_none() && results.next().is_none());
+    }
 }

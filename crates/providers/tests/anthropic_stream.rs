@@ -98,6 +98,36 @@ fn an_error_in_mid_stream_is_the_services() {
     assert_eq!(error.blame(), Blame::Service);
 }
 
+/// In mid-stream each kind of error has the status, the fault and the retry that it has at the head of a reply.
+#[test]
+fn every_error_in_mid_stream_has_the_status_of_its_kind() {
+    use Blame::{Budget, Caller, Service};
+    use Retry::{Backoff, Never};
+    let rows = [
+        ("invalid_request_error", 400, Caller, Never),
+        ("authentication_error", 401, Caller, Never),
+        ("billing_error", 402, Budget, Never),
+        ("permission_error", 403, Caller, Never),
+        ("not_found_error", 404, Caller, Never),
+        ("conflict_error", 409, Service, Backoff),
+        ("request_too_large", 413, Caller, Never),
+        ("rate_limit_error", 429, Budget, Backoff),
+        ("api_error", 500, Service, Backoff),
+        ("timeout_error", 504, Service, Backoff),
+        ("overloaded_error", 529, Service, Backoff),
+        ("from_the_future", 500, Service, Backoff),
+    ];
+    for (kind, status, blame, retry) in rows {
+        let details = json!({"error_code": "finer"});
+        let said = json!({"type": "error", "error": {"type": kind, "message": "No.", "details": details}, "request_id": "req_2"});
+        let bytes = wire(&[("error", said)], "\n");
+        let Err(ProviderError::Service(error)) = streamed(bytes.as_bytes(), 9).0 else { panic!("{kind}") };
+        let told = (error.status, error.kind.as_str(), error.code.as_deref(), error.request_id.as_deref());
+        assert_eq!(told, (status, kind, Some("finer"), Some("req_2")));
+        assert_eq!((error.blame(), error.retry), (blame, retry), "{kind}");
+    }
+}
+
 /// Arguments that are no JSON, as in a reply that was cut, are kept for the model to be told; no arguments are `{}`.
 #[test]
 fn broken_arguments_are_kept() {

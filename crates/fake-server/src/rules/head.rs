@@ -6,7 +6,7 @@ use crate::{Rule, Settings};
 
 /// The version of the API that is asked for, a date.
 pub(super) fn check(incoming: &Incoming, settings: &Settings) -> Result<String, Breach> {
-    if incoming.path() != "/v1/messages" {
+    if incoming.path() != "/v1/messages" && !is_count(incoming) {
         return Err(Breach::new(Rule::Path, ApiError::new(404, "Not Found")));
     }
     if incoming.method != "POST" {
@@ -29,6 +29,11 @@ pub(super) fn check(incoming: &Incoming, settings: &Settings) -> Result<String, 
         return Err(Breach::at(Rule::ContentType, "content-type", "must be application/json"));
     }
     Ok(version.to_owned())
+}
+
+/// Whether only the tokens of a request are to be counted.
+pub(super) fn is_count(incoming: &Incoming) -> bool {
+    incoming.path() == "/v1/messages/count_tokens"
 }
 
 /// A key comes as `x-api-key` or as a bearer token; either will do.

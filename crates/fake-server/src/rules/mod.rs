@@ -28,6 +28,8 @@ pub(crate) use thinking::sign;
 pub(crate) struct Legal {
     pub(crate) body: Value,
     pub(crate) messages: Vec<Message>,
+    /// Its tokens are to be counted, and nothing else.
+    pub(crate) is_count: bool,
     /// Rules that this project keeps and the service lets pass.
     pub(crate) noted: Vec<Rule>,
 }
@@ -85,7 +87,7 @@ pub(crate) fn judge(
     rules.sort();
     rules.dedup();
     match broken.into_iter().next() {
-        None => Ok(Legal { body, messages, noted: allowed }),
+        None => Ok(Legal { body, messages, is_count: head::is_count(incoming), noted: allowed }),
         Some(first) => Err(Box::new(Illegal { first, broken: rules, noted: allowed })),
     }
 }
@@ -93,8 +95,11 @@ pub(crate) fn judge(
 /// The body, when nothing but the order of its messages can be wrong.
 fn read(incoming: &Incoming, settings: &Settings) -> Result<Value, Breach> {
     let version = head::check(incoming, settings)?;
-    let body: Value = serde_json::from_slice(&incoming.body)
+    let mut body: Value = serde_json::from_slice(&incoming.body)
         .map_err(|error| Breach::at(Rule::Json, "The request body is not valid JSON", error.to_string()))?;
+    if head::is_count(incoming) {
+        shape::count(&mut body)?;
+    }
     shape::check(&body, &version, incoming.header("anthropic-beta").is_some())?;
     model::check(&body, settings)?;
     thinking::check(&body)?;

@@ -33,6 +33,18 @@ const MEMBERS: [&str; 20] = [
     "top_p",
     "top_k",
 ];
+/// Members that are about a reply, and not taken where tokens are counted.
+const OF_A_REPLY: [&str; 9] = [
+    "max_tokens",
+    "stream",
+    "stop_sequences",
+    "metadata",
+    "service_tier",
+    "container",
+    "temperature",
+    "top_p",
+    "top_k",
+];
 const MOST_MESSAGES: usize = 100_000;
 const MOST_BREAKPOINTS: usize = 4;
 /// Kinds of blocks whose members are not looked at. Those of tools that the service runs are told by their ends.
@@ -46,6 +58,16 @@ const OTHER_KINDS: [&str; 8] = [
     "tool_reference",
     "compaction",
 ];
+
+/// What is counted has no limit of its own, and no members that are about a reply; it is given a limit that no rule minds.
+pub(super) fn count(body: &mut Value) -> Checked {
+    let Some(members) = body.as_object_mut() else { return Ok(()) };
+    if let Some(name) = members.keys().find(|name| OF_A_REPLY.contains(&&***name)) {
+        return Err(extra(name));
+    }
+    members.insert("max_tokens".to_owned(), u32::MAX.into());
+    Ok(())
+}
 
 pub(super) fn check(body: &Value, version: &str, is_beta: bool) -> Checked {
     let body = object(body, "body")?;
