@@ -50,7 +50,7 @@ impl<'a> Routes<'a> {
             chart.push_str(&format!("    {name}{}{name}{}\n", shape.0, shape.1, name = agent.name()));
         }
         for route in self.relay.routes() {
-            let notes = notes(route).join(", ");
+            let notes = route.notes().join(", ");
             let arrow = if notes.is_empty() { "-->".to_owned() } else { format!("-- \"{notes}\" -->") };
             chart.push_str(&format!("    {} {arrow} {}\n", route.from, route.to));
         }
@@ -82,26 +82,34 @@ impl<'a> Iterator for Routes<'a> {
     }
 }
 
-/// What is special about a route, in words.
-fn notes(route: &Route) -> Vec<String> {
-    let mut notes = Vec::new();
-    if route.returns {
-        notes.push("returns".to_owned());
+impl Route {
+    /// What is special about the route, in a few words each; empty where nothing is.
+    ///
+    /// ```
+    /// use sommelier_handoff::Route;
+    ///
+    /// assert_eq!(Route::new("clerk", "till").returns().needs_approval().notes(), ["returns", "approval"]);
+    /// ```
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.returns {
+            notes.push("returns".to_owned());
+        }
+        if self.needs_approval {
+            notes.push("approval".to_owned());
+        }
+        if !self.requires.is_empty() {
+            notes.push(format!("needs {}", self.requires.join(", ")));
+        }
+        let fields: Vec<&str> = self.policy.fields.iter().map(crate::Field::name).collect();
+        if !fields.is_empty() {
+            notes.push(format!("with {}", fields.join(", ")));
+        }
+        if !self.guards.is_empty() {
+            notes.push(format!("{} guard(s)", self.guards.len()));
+        }
+        notes
     }
-    if route.needs_approval {
-        notes.push("approval".to_owned());
-    }
-    if !route.requires.is_empty() {
-        notes.push(format!("needs {}", route.requires.join(", ")));
-    }
-    let fields: Vec<&str> = route.policy.fields.iter().map(crate::Field::name).collect();
-    if !fields.is_empty() {
-        notes.push(format!("with {}", fields.join(", ")));
-    }
-    if !route.guards.is_empty() {
-        notes.push(format!("{} guard(s)", route.guards.len()));
-    }
-    notes
 }
 
 /// The cell of a route in the matrix: a letter for what is special, or an arrow's head.

@@ -1,0 +1,73 @@
+//! The table of all events.
+
+use crate::markup::Markup;
+use crate::shown::duration;
+use crate::story::{Event, Finding, Story, What};
+use crate::text;
+use crate::who;
+
+pub(super) fn table(story: &Story, out: &mut Markup) {
+    out.raw("<table class=\"events\"><caption>All that happened, in order</caption><thead><tr><th scope=\"col\" class=\"num\">At</th>");
+    out.raw("<th scope=\"col\">What</th><th scope=\"col\" class=\"num\">Took</th></tr></thead><tbody>\n");
+    for event in &story.events {
+        out.raw("<tr><td class=\"num\">+").own(duration(event.at_us.saturating_sub(story.began_us)));
+        out.raw("</td><td>");
+        if let Some(part) = of(story, &event.what) {
+            out.raw("<span class=\"who ").own(who::colour(story, part)).raw("\"><span class=\"badge ");
+            out.own(who::kind(story, part)).raw("\" aria-hidden=\"true\"><span>").own(who::letter(story, part));
+            out.raw("</span></span></span>");
+        }
+        out.value(&text::said(story, event));
+        more(story, event, out);
+        out.raw("</td><td class=\"num\">");
+        if let Some(took) = event.took_us {
+            out.own(duration(took));
+        }
+        out.raw("</td></tr>\n");
+    }
+    out.raw("</tbody></table>\n");
+}
+
+/// Whose event it is.
+fn of(story: &Story, what: &What) -> Option<usize> {
+    match what {
+        What::Said { from, .. } | What::CameBack { from, .. } => Some(*from),
+        What::Replied { agent, .. } | What::Ran { agent, .. } => Some(*agent),
+        What::HandedOver { hop } => Some(story.hops.get(*hop)?.from),
+        What::Asked { question } => Some(story.questions.get(*question)?.from),
+        What::Returned { question } => story.questions.get(*question)?.to,
+        What::Waited { ask } => Some(story.asks.get(*ask)?.from),
+        What::Decided { ask } => Some(story.asks.get(*ask)?.person),
+        What::Noted { agent, .. } | What::Ended { agent, .. } => *agent,
+    }
+}
+
+/// What was said, called and given, for who wants to see it.
+fn more(story: &Story, event: &Event, out: &mut Markup) {
+    let words = |name: &'static str, words: Option<&str>, out: &mut Markup| {
+        if let Some(words) = words.filter(|words| !words.is_empty()) {
+            out.raw("<details><summary>").raw(name).raw("</summary>").words(words).raw("</details>");
+        }
+    };
+    let data = |name: &'static str, data: Option<&str>, out: &mut Markup| {
+        if let Some(data) = data.filter(|data| !data.is_empty()) {
+            out.raw("<details><summary>").raw(name).raw("</summary>").data(data).raw("</details>");
+        }
+    };
+    match &event.what {
+        What::Said { text, .. } | What::Replied { text, .. } | What::Ended { text, .. } => {
+            words("words", text.as_deref(), out);
+        }
+        What::Ran { input, output, .. } => {
+            data("arguments", input.as_deref(), out);
+            data("result", output.as_deref(), out);
+        }
+        What::Returned { question } => {
+            if let Some(Finding::Returned { finding, .. }) = story.questions.get(*question).map(|it| &it.outcome) {
+                words("finding", finding.as_deref(), out);
+            }
+        }
+        What::Noted { detail, .. } => data("more", detail.as_deref(), out),
+        What::HandedOver { .. } | What::CameBack { .. } | What::Asked { .. } | What::Waited { .. } | What::Decided { .. } => {}
+    }
+}

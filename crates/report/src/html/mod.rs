@@ -1,0 +1,243 @@
+//! The report as one page, whole in itself: it loads nothing, and needs no script to be read.
+//!
+//! [`page`] is the whole of it. The other functions give its pieces, for a page of somebody else's that has [`STYLE`].
+
+mod events;
+mod hops;
+mod people;
+mod tables;
+
+use crate::markup::Markup;
+use crate::shown::{bytes, counted, duration, moment, short};
+use crate::story::{Kind, Source, Story, What};
+use crate::{svg, timeline, who};
+
+/// How the page and its pieces look.
+pub const STYLE: &str =
+    concat!(include_str!("../style/theme.css"), include_str!("../style/svg.css"), include_str!("../style/page.css"));
+
+/// The whole page.
+///
+/// ```
+/// use sommelier_report::{Story, html};
+///
+/// let story = Story { title: "<script>alert(1)</script>".into(), ..Story::default() };
+/// assert!(!html::page(&story).contains("<script"));
+/// ```
+pub fn page(story: &Story) -> String {
+    let mut out = Markup::new();
+    out.raw(include_str!("head.html")).raw("<title>");
+    out.text(&short(&story.title, 80)).raw(" · Sommelier</title>\n<style>").raw(STYLE).raw("</style>\n</head>\n<body>\n");
+    out.raw("<a class=\"skip\" href=\"#story\">Skip to the story</a>\n");
+    head(story, &mut out);
+    let sections = sections(story);
+    out.raw("<nav aria-label=\"Sections\"><ul>");
+    for section in &sections {
+        out.raw("<li><a href=\"#").raw(section.id).raw("\">").raw(section.name).raw("</a></li>");
+    }
+    out.raw("</ul></nav>\n<main id=\"story\" tabindex=\"-1\">\n");
+    for section in &sections {
+        out.raw("<section id=\"").raw(section.id).raw("\" aria-labelledby=\"").raw(section.id).raw("-name\"><h2 id=\"");
+        out.raw(section.id).raw("-name\">").raw(section.name).raw("</h2>\n").put(&section.body).raw("</section>\n");
+    }
+    out.raw("</main>\n</body>\n</html>\n");
+    out.into_string()
+}
+
+/// The sequence diagram in a box of its own that can be scrolled.
+pub fn sequence(story: &Story) -> String {
+    written(story, in_box)
+}
+
+/// All handoffs, each as a card: what crossed beside what was left behind.
+pub fn hops(story: &Story) -> String {
+    written(story, hops::all)
+}
+
+/// One handoff as a card; empty where there is none at this place of [`Story::hops`].
+pub fn hop(story: &Story, place: usize) -> String {
+    let mut out = Markup::new();
+    if let Some(hop) = story.hops.get(place) {
+        hops::one(story, hop, &mut out);
+    }
+    out.into_string()
+}
+
+/// What was asked of delegates, and what they found.
+pub fn questions(story: &Story) -> String {
+    written(story, hops::questions)
+}
+
+/// What people were asked, and what they said.
+pub fn people(story: &Story) -> String {
+    written(story, people::asks)
+}
+
+/// What was refused and why.
+pub fn refusals(story: &Story) -> String {
+    written(story, people::refusals)
+}
+
+/// What took how long, and the table of all events.
+pub fn events(story: &Story) -> String {
+    written(story, times)
+}
+
+/// What was used of what there is, and who used it.
+pub fn budget(story: &Story) -> String {
+    written(story, tables::budget)
+}
+
+/// Who may hand over to whom, and who did.
+pub fn routes(story: &Story) -> String {
+    written(story, tables::routes)
+}
+
+fn written(story: &Story, write: fn(&Story, &mut Markup)) -> String {
+    let mut out = Markup::new();
+    write(story, &mut out);
+    out.into_string()
+}
+
+/// A part of the page under a heading.
+struct Section {
+    id: &'static str,
+    name: &'static str,
+    body: Markup,
+}
+
+/// The parts that a story has something for.
+fn sections(story: &Story) -> Vec<Section> {
+    type Write = fn(&Story, &mut Markup);
+    let all: [(&'static str, &'static str, Write, bool); 9] = [
+        ("outcome", "Asked and answered", outcome, true),
+        ("sequence", "Who spoke to whom", in_box, !story.events.is_empty()),
+        ("handoffs", "What crossed", hops::all, !story.hops.is_empty()),
+        ("questions", "Questions to delegates", hops::questions, !story.questions.is_empty()),
+        ("people", "People in the loop", people::asks, !story.asks.is_empty()),
+        ("refusals", "Refused, and why", people::refusals, !story.refusals().is_empty()),
+        ("time", "In the course of time", times, !story.events.is_empty()),
+        ("budget", "What it used", tables::budget, !story.parts.is_empty()),
+        ("routes", "Ways taken and not taken", tables::routes, story.relays.iter().any(|relay| !relay.ways.is_empty())),
+    ];
+    let section = |(id, name, write, is_there): (_, _, Write, bool)| {
+        is_there.then(|| {
+            let mut body = Markup::new();
+            write(story, &mut body);
+            Section { id, name, body }
+        })
+    };
+    all.into_iter().filter_map(section).collect()
+}
+
+fn head(story: &Story, out: &mut Markup) {
+    out.raw("<header class=\"page\"><p class=\"eyebrow\">Sommelier · report of a run</p><h1>").value(&short(&story.title, 160));
+    out.raw("</h1><p class=\"meta\">");
+    chip(&story.outcome.status, out);
+    if story.began_us > 0 {
+        out.raw(" began <time>").own(moment(story.began_us)).raw("</time>, took ").own(duration(story.took_us()));
+    }
+    match story.source {
+        Source::Journal { records } => {
+            out.raw(" · from the journal, ").own(counted(records as u64, "record", "records"));
+        }
+        Source::Trace => {
+            out.raw(" · from a trace");
+        }
+    }
+    out.raw("</p>\n<dl class=\"figures\">");
+    let (crossed, behind) = story.bytes();
+    let agents = story.parts.iter().filter(|part| matches!(part.kind, Kind::Agent | Kind::Delegate)).count();
+    let calls: u64 = story.parts.iter().map(|part| part.model_calls).sum();
+    figure("handoffs", story.taken().count(), out);
+    figure("crossed", bytes(crossed), out);
+    figure("left behind", bytes(behind), out);
+    figure("refused", story.refusals().len(), out);
+    figure("agents", agents, out);
+    figure("model calls", calls, out);
+    out.raw("</dl>");
+    if !story.remarks.is_empty() {
+        out.raw("<div class=\"remarks\" role=\"note\"><h2>What is not here</h2><ul>");
+        for remark in &story.remarks {
+            out.raw("<li>").value(remark).raw("</li>");
+        }
+        out.raw("</ul></div>");
+    }
+    out.raw("</header>\n");
+}
+
+fn figure(name: &'static str, figure: impl std::fmt::Display, out: &mut Markup) {
+    out.raw("<div><dt>").raw(name).raw("</dt><dd>").own(figure).raw("</dd></div>");
+}
+
+/// A word for how something stands.
+fn chip(status: &str, out: &mut Markup) {
+    let class = match status {
+        "answered" | "done" | "taken" => "chip good",
+        "waiting" | "open" | "opened" | "handed_on" | "handed_off" | "partial" => "chip",
+        _ => "chip bad",
+    };
+    out.raw("<span class=\"").raw(class).raw("\">").value(&status.replace('_', " ")).raw("</span>");
+}
+
+fn outcome(story: &Story, out: &mut Markup) {
+    for event in &story.events {
+        match &event.what {
+            What::Said { from, to, text } => {
+                out.raw("<div class=\"said\"><p class=\"by\">");
+                who::named(story, *from, out);
+                out.raw(" to ");
+                who::named(story, *to, out);
+                out.raw("</p>");
+                match text {
+                    Some(text) => out.words(text),
+                    None => out.raw("<p class=\"muted\">The words are not in the source.</p>"),
+                };
+                out.raw("</div>");
+            }
+            What::Ended { agent, end, text } => {
+                out.raw("<div class=\"said answer\"><p class=\"by\">");
+                if let Some(agent) = agent {
+                    who::named(story, *agent, out);
+                    out.raw(" ");
+                }
+                chip(end, out);
+                out.raw("</p>");
+                match text {
+                    Some(text) => out.words(text),
+                    None if end == "answered" => out.raw("<p class=\"muted\">The words are not in the source.</p>"),
+                    None => out,
+                };
+                out.raw("</div>");
+            }
+            _ => {}
+        }
+    }
+    if let Some(why) = &story.outcome.why {
+        out.raw("<p>It ended so: ").value(why).raw("</p>");
+    }
+    if story.events.is_empty() {
+        out.raw("<p class=\"muted\">Nobody has spoken yet.</p>");
+    }
+}
+
+fn in_box(story: &Story, out: &mut Markup) {
+    out.raw("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Sequence diagram\">");
+    svg::draw(story, None, out);
+    out.raw("</div><figcaption>A thick arrow hands the turn over, with the bytes that cross. A crossed one was refused. ");
+    out.raw("A dashed one comes back, a dotted one goes to a person. A circle is a model call, a box a tool.</figcaption></figure>\n");
+}
+
+fn times(story: &Story, out: &mut Markup) {
+    match timeline::draw(story) {
+        Some(drawing) => {
+            out.raw("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">").put(&drawing);
+            out.raw("</div><figcaption>Filled: a model is asked. Light: a tool runs. Outlined: a delegate or a person is waited for. ");
+            out.raw("An upright line is a turn that passes. Where nobody was at work for long, the axis is broken.</figcaption></figure>\n");
+        }
+        None => {
+            out.raw("<p class=\"muted\">All of it happened within one tick of the clock, so there is nothing to draw.</p>\n");
+        }
+    }
+    events::table(story, out);
+}

@@ -1,0 +1,94 @@
+//! Markup that is written so that no value from a run can be taken for markup: what is written as it is has to stand in
+//! this program's own text.
+
+use std::fmt::{Display, Write as _};
+
+use crate::shown::{LONGEST, counted, cut, visible};
+
+/// Markup that grows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Markup(String);
+
+impl Markup {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
+
+    /// Markup of this program.
+    pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
+        self.0.push_str(markup);
+        self
+    }
+
+    /// Markup that was made like this.
+    pub(crate) fn put(&mut self, markup: &Self) -> &mut Self {
+        self.0.push_str(&markup.0);
+        self
+    }
+
+    /// A text from anywhere, also as the value of an attribute.
+    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+        for c in visible(text).chars() {
+            match c {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                c => self.0.push(c),
+            }
+        }
+        self
+    }
+
+    /// A number.
+    pub(crate) fn number(&mut self, number: impl Into<f64>) -> &mut Self {
+        let number: f64 = number.into();
+        if number.fract() == 0.0 {
+            let _ = write!(self.0, "{number:.0}");
+        } else {
+            let _ = write!(self.0, "{number:.1}");
+        }
+        self
+    }
+
+    /// What this program has put together of its own words and numbers.
+    pub(crate) fn own(&mut self, words: impl Display) -> &mut Self {
+        let words = words.to_string();
+        self.text(&words)
+    }
+
+    /// A short value from a run: it turns the direction of nothing that stands beside it.
+    pub(crate) fn value(&mut self, value: &str) -> &mut Self {
+        self.raw("<bdi>").text(value).raw("</bdi>")
+    }
+
+    /// A value as code.
+    pub(crate) fn code(&mut self, value: &str) -> &mut Self {
+        self.raw("<code dir=\"auto\">").text(value).raw("</code>")
+    }
+
+    /// A long value from a run, with its lines, cut where it is very long.
+    pub(crate) fn words(&mut self, value: &str) -> &mut Self {
+        self.raw("<div class=\"words\" dir=\"auto\">").cut(value).raw("</div>")
+    }
+
+    /// As [`words`](Self::words), in letters of one width.
+    pub(crate) fn data(&mut self, value: &str) -> &mut Self {
+        self.raw("<pre dir=\"auto\">").cut(value).raw("</pre>")
+    }
+
+    fn cut(&mut self, value: &str) -> &mut Self {
+        let (kept, left_out) = cut(value, LONGEST);
+        self.text(kept);
+        if left_out > 0 {
+            let count = counted(left_out as u64, "byte is", "bytes are");
+            self.raw(" <span class=\"cut\">… ").own(count).raw(" left out</span>");
+        }
+        self
+    }
+}

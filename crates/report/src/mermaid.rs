@@ -1,0 +1,138 @@
+//! The sequence diagram as Mermaid's text.
+
+use std::fmt::Write as _;
+
+use crate::shown::{bytes, counted, short};
+use crate::story::{Finding, Kind, Passage, Story, What};
+use crate::svg::asking;
+use crate::who;
+
+/// The longest text of a message, in characters.
+const LONGEST: usize = 120;
+
+/// The sequence as a Mermaid diagram, for a document that draws such. Nothing that a run says is taken for Mermaid's own
+/// words: whatever is not a letter, a digit or plain punctuation stands as its number.
+///
+/// ```
+/// use sommelier_report::{Story, mermaid};
+///
+/// assert_eq!(mermaid::document(&Story::default()), "sequenceDiagram\n");
+/// ```
+pub fn document(story: &Story) -> String {
+    let mut out = String::from("sequenceDiagram\n");
+    for place in who::in_order(story) {
+        let Some(part) = story.parts.get(place) else { continue };
+        let kind = if matches!(part.kind, Kind::User | Kind::Person) { "actor" } else { "participant" };
+        let _ = writeln!(out, "    {kind} P{place} as {}", safe(&part.name));
+    }
+    for event in &story.events {
+        if let Some(line) = line(story, &event.what) {
+            let _ = writeln!(out, "    {line}");
+        }
+    }
+    out
+}
+
+fn line(story: &Story, what: &What) -> Option<String> {
+    Some(match what {
+        What::Said { from, to, text } => {
+            message(*from, "->>", *to, &text.as_deref().map_or_else(|| "speaks".to_owned(), quoted))
+        }
+        What::Replied { agent, error, .. } => {
+            note(*agent, &format!("the model failed: {}", error.as_deref()?))
+        }
+        What::Ran { agent, tool, error, .. } => {
+            let error = error.as_deref().map(|error| format!(", {error}")).unwrap_or_default();
+            message(*agent, "->>", *agent, &format!("{tool}{error}"))
+        }
+        What::HandedOver { hop } => {
+            let hop = story.hops.get(*hop)?;
+            match (&hop.outcome, hop.to) {
+                (Passage::Taken, Some(to)) => {
+                    let (crossed, behind) = (bytes(hop.package_bytes), bytes(hop.history_bytes));
+                    message(hop.from, "->>", to, &format!("handoff, {crossed} cross, {behind} left behind"))
+                }
+                (Passage::Refused { guard, .. }, to) => {
+                    let said = format!("handoff to {} refused by {guard}", hop.to_name);
+                    match to.filter(|to| *to != hop.from) {
+                        Some(to) => message(hop.from, "--x", to, &said),
+                        None => note(hop.from, &said),
+                    }
+                }
+                (Passage::NotTaken { why }, _) => {
+                    note(hop.from, &format!("handoff to {} not taken, {why}", hop.to_name))
+                }
+                (Passage::Taken | Passage::TakenOut, _) => note(hop.from, &format!("handoff to {} taken out", hop.to_name)),
+            }
+        }
+        What::CameBack { from, to } => message(*from, "-->>", *to, "the turn comes back"),
+        What::Asked { question } => {
+            let question = story.questions.get(*question)?;
+            let asked = format!("{}, {}", question.tool, bytes(question.package_bytes));
+            match (question.to, &question.outcome) {
+                (Some(to), _) => message(question.from, "->>+", to, &asked),
+                (None, Finding::Refused { code, .. }) => note(question.from, &format!("{asked}, refused, {code}")),
+                (None, _) => note(question.from, &asked),
+            }
+        }
+        What::Returned { question } => {
+            let question = story.questions.get(*question)?;
+            let told = match &question.outcome {
+                Finding::Returned { status, steps, .. } => {
+                    format!("{status}, {}", counted(*steps, "model call", "model calls"))
+                }
+                Finding::Open | Finding::Refused { .. } => "returned".to_owned(),
+            };
+            message(question.to?, "-->>-", question.from, &told)
+        }
+        What::Waited { ask } => {
+            let ask = story.asks.get(*ask)?;
+            message(ask.from, "-)", ask.person, &format!("{} {}", asking(&ask.asks), ask.about))
+        }
+        What::Decided { ask } => {
+            let ask = story.asks.get(*ask)?;
+            let answer = ask.answer.as_ref()?;
+            let text = answer.text.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
+            message(ask.person, "--)", ask.from, &format!("{}{text}", answer.word))
+        }
+        What::Noted { agent, note: words, detail } => {
+            let detail = detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
+            note(agent.unwrap_or_default(), &format!("{words}{detail}"))
+        }
+        What::Ended { agent, end, text } => {
+            let user = who::in_order(story).first().copied().unwrap_or_default();
+            match (agent, text) {
+                (Some(agent), Some(text)) => message(*agent, "->>", user, &quoted(text)),
+                (Some(agent), None) if end == "answered" => message(*agent, "->>", user, "answers"),
+                _ => note(agent.unwrap_or(user), &format!("ended as {end}")),
+            }
+        }
+    })
+}
+
+fn message(from: usize, arrow: &str, to: usize, words: &str) -> String {
+    format!("P{from}{arrow}P{to}: {}", safe(words))
+}
+
+fn note(over: usize, words: &str) -> String {
+    format!("Note over P{over}: {}", safe(words))
+}
+
+fn quoted(text: &str) -> String {
+    format!("“{text}”")
+}
+
+/// Words of a run as Mermaid shows them and reads nothing in them.
+fn safe(words: &str) -> String {
+    let mut safe = String::new();
+    for c in short(words, LONGEST).chars() {
+        match c {
+            c if c.is_alphanumeric() || c == ' ' || "_-.,()/→“”…·⏎".contains(c) => safe.push(c),
+            c => {
+                let _ = write!(safe, "#{};", u32::from(c));
+            }
+        }
+    }
+    // An empty one would end the line before it has begun.
+    if safe.trim().is_empty() { "#160;".to_owned() } else { safe }
+}

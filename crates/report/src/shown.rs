@@ -1,0 +1,137 @@
+//! Texts, sizes and times as people read them.
+
+use sommelier_protocol::sight::printable;
+
+/// The most characters of a text that are shown in full.
+pub(crate) const LONGEST: usize = 4_000;
+
+/// A text with escapes for what cannot be seen or would turn the direction of what stands beside it. Emoji stay whole.
+pub(crate) fn visible(text: &str) -> String {
+    let text = printable(text);
+    if !text.contains(is_no_character) {
+        return text;
+    }
+    let escape = |c: char| if is_no_character(c) { c.escape_unicode().collect() } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
+
+/// No document may hold these.
+fn is_no_character(c: char) -> bool {
+    u32::from(c) & 0xfffe == 0xfffe || matches!(c, '\u{fdd0}'..='\u{fdef}')
+}
+
+/// As [`visible`], in one line.
+pub(crate) fn in_line(text: &str) -> String {
+    let text = visible(text);
+    let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    words.join(" ⏎ ").replace(['\u{2028}', '\u{2029}'], " ⏎ ")
+}
+
+/// The beginning of a text of at most so many characters, and the bytes that are left out. What is one sign to the eye is not
+/// cut in two.
+pub(crate) fn cut(text: &str, most: usize) -> (&str, usize) {
+    let Some((mut end, _)) = text.char_indices().nth(most) else { return (text, 0) };
+    while let Some(joined) = text.get(..end).and_then(|kept| kept.chars().next_back()) {
+        let next = text.get(end..).and_then(|rest| rest.chars().next());
+        if joined != '\u{200d}' && !next.is_some_and(joins) {
+            break;
+        }
+        end -= joined.len_utf8();
+    }
+    let kept = text.get(..end).unwrap_or_default();
+    (kept, text.len() - kept.len())
+}
+
+/// Whether the character makes one sign with the one before it.
+fn joins(c: char) -> bool {
+    matches!(c, '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}'
+        | '\u{1f3fb}'..='\u{1f3ff}' | '\u{1f1e6}'..='\u{1f1ff}' | '\u{e0020}'..='\u{e007f}')
+}
+
+/// A text in one line of at most so many columns, with a mark where it was cut.
+pub(crate) fn short(text: &str, columns: usize) -> String {
+    // No text of a report is worth reading to its end for one line of it.
+    let (begin, _) = cut(text, columns.saturating_mul(4).max(64));
+    let line = in_line(begin);
+    let mut width = 0;
+    let over = line.char_indices().find(|(_, c)| {
+        width += columns_of(*c);
+        width > columns
+    });
+    if over.is_none() && begin.len() == text.len() {
+        return line;
+    }
+    let mut width = 0;
+    let most = line.chars().take_while(|c| {
+        width += columns_of(*c);
+        width < columns
+    });
+    format!("{}…", cut(&line, most.count()).0.trim_end())
+}
+
+/// How wide a text is, in columns of a Latin letter.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+fn columns_of(c: char) -> usize {
+    match c {
+        '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' => 0,
+        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{1f000}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}' => 2,
+        _ => 1,
+    }
+}
+
+/// Bytes: `105 B`, `12.4 kB`, `3.0 MB`.
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{}.{} kB", count / 1_000, count % 1_000 / 100),
+        _ => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// A time that something took: `850 µs`, `12.4 ms`, `3.2 s`, `2 min 5 s`, `3 h 2 min`, `2 d 3 h`.
+pub(crate) fn duration(us: u64) -> String {
+    let seconds = us / 1_000_000;
+    match us {
+        0 => "0 ms".to_owned(),
+        1..1_000 => format!("{us} µs"),
+        1_000..1_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
+        1_000_000..60_000_000 => format!("{seconds}.{} s", us % 1_000_000 / 100_000),
+        60_000_000..3_600_000_000 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600_000_000..86_400_000_000 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+/// A moment such as `2026-11-30 10:00:00.250 UTC`. One of the first day counts from the beginning of its process, and is
+/// no date.
+pub(crate) fn moment(us: u64) -> String {
+    let (days, of_day) = (us / 86_400_000_000, us / 1_000 % 86_400_000);
+    if days == 0 {
+        return duration(us);
+    }
+    let (year, month, day) = date(days);
+    let (seconds, millis) = (of_day / 1_000, of_day % 1_000);
+    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{millis:03} UTC")
+}
+
+/// Year, month and day of a day that is so many after 1970-01-01, by the eras of 400 years.
+fn date(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+/// `1 handoff`, `2 handoffs`.
+pub(crate) fn counted(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}

@@ -1,0 +1,471 @@
+//! The sequence diagram.
+
+use std::collections::BTreeMap;
+
+use crate::markup::Markup;
+use crate::shown::{bytes, counted, duration, short, width};
+use crate::story::{Finding, Passage, Story, What};
+use crate::who;
+
+/// Beyond so many events the drawing ends with a note.
+const MOST: usize = 300;
+
+const LANE: i32 = 184;
+const MARGIN: i32 = 16;
+const HEAD: i32 = 46;
+/// A letter of the drawing's text is so wide, in tenths of a pixel.
+const LETTER: i32 = 64;
+
+/// The colours and lines of drawings, for whoever puts one into a page.
+pub const STYLE: &str = concat!(include_str!("style/theme.css"), include_str!("style/svg.css"));
+
+/// The sequence diagram by itself, as a file that any browser shows.
+///
+/// ```
+/// use sommelier_report::{Story, svg};
+///
+/// let drawing = svg::document(&Story::default());
+/// assert!(drawing.starts_with("<svg xmlns=") && drawing.ends_with("</svg>\n"));
+/// ```
+pub fn document(story: &Story) -> String {
+    let mut out = Markup::new();
+    draw(story, Some(STYLE), &mut out);
+    out.raw("\n");
+    out.into_string()
+}
+
+/// The sequence diagram to be put into a page that has [`STYLE`].
+pub fn fragment(story: &Story) -> String {
+    let mut out = Markup::new();
+    draw(story, None, &mut out);
+    out.into_string()
+}
+
+pub(crate) fn draw(story: &Story, style: Option<&'static str>, out: &mut Markup) {
+    let mut drawing = Drawing::new(story);
+    for event in story.events.iter().take(MOST) {
+        drawing.event(&event.run, &event.what, event.took_us);
+    }
+    let left_out = story.events.len().saturating_sub(MOST);
+    if left_out > 0 {
+        let count = counted(left_out as u64, "more event is", "more events are");
+        drawing.remark(&format!("… {count} not drawn"));
+    }
+    drawing.finish(style, out);
+}
+
+struct Drawing<'s> {
+    story: &'s Story,
+    lanes: Vec<usize>,
+    y: i32,
+    bars: Markup,
+    shapes: Markup,
+    /// Who is at work, since where in the drawing, and in which run.
+    active: BTreeMap<usize, (i32, String)>,
+}
+
+/// What an arrow looks like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Message,
+    Handoff,
+    Reply,
+    Person,
+    Refused,
+}
+
+impl Line {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Handoff => "handoff",
+            Self::Reply => "reply",
+            Self::Person => "person",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl<'s> Drawing<'s> {
+    fn new(story: &'s Story) -> Self {
+        Self {
+            story,
+            lanes: who::in_order(story),
+            y: MARGIN + HEAD + 14,
+            bars: Markup::new(),
+            shapes: Markup::new(),
+            active: BTreeMap::new(),
+        }
+    }
+
+    /// The middle of somebody's lane.
+    fn x(&self, part: usize) -> i32 {
+        let lane = self.lanes.iter().position(|of| *of == part).unwrap_or_default();
+        MARGIN + LANE / 2 + i32::try_from(lane).unwrap_or_default().saturating_mul(LANE)
+    }
+
+    fn width(&self) -> i32 {
+        let lanes = i32::try_from(self.lanes.len()).unwrap_or_default();
+        (2 * MARGIN + lanes.saturating_mul(LANE)).max(2 * MARGIN + LANE)
+    }
+
+    fn event(&mut self, run: &str, what: &What, took_us: Option<u64>) {
+        let story = self.story;
+        match what {
+            What::Said { from, to, text } => {
+                let text = text.as_deref().map_or_else(|| "speaks".to_owned(), quoted);
+                self.arrow((*from, *to), Line::Message, &text, "");
+                self.begin(*to, run);
+            }
+            What::Replied { agent, error, .. } => {
+                self.begin(*agent, run);
+                self.replied(*agent, what, error.as_deref(), took_us);
+            }
+            What::Ran { agent, tool, error, approval, .. } => {
+                self.begin(*agent, run);
+                self.ran(*agent, tool, error.as_deref(), approval.as_deref(), took_us);
+            }
+            What::HandedOver { hop } => self.handed_over(run, *hop),
+            What::CameBack { from, to } => {
+                self.arrow((*from, *to), Line::Reply, "the turn comes back", "");
+                self.end(*from);
+                self.begin(*to, run);
+            }
+            What::Asked { question } => self.asked(*question),
+            What::Returned { question } => self.returned(*question),
+            What::Waited { ask } => {
+                let Some(ask) = story.asks.get(*ask) else { return };
+                let label = format!("{} {}", asking(&ask.asks), ask.about);
+                self.arrow((ask.from, ask.person), Line::Person, &label, "");
+            }
+            What::Decided { ask } => {
+                let Some((ask, answer)) = story.asks.get(*ask).and_then(|it| Some((it, it.answer.as_ref()?))) else {
+                    return;
+                };
+                let text = answer.text.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+                let waited = duration(answer.at_us.saturating_sub(ask.at_us));
+                let label = format!("{}{text}", answer.word.replace('_', " "));
+                self.arrow((ask.person, ask.from), Line::Person, &label, &format!("after {waited}"));
+            }
+            What::Noted { agent, note, detail } => {
+                let detail = detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
+                self.note(*agent, &format!("{note}{detail}"), "note");
+            }
+            What::Ended { agent, end, text } => self.ended(run, *agent, end, text.as_deref()),
+        }
+    }
+
+    fn begin(&mut self, part: usize, run: &str) {
+        self.active.entry(part).or_insert_with(|| (self.y - 6, run.to_owned()));
+    }
+
+    fn end(&mut self, part: usize) {
+        let Some((from, _)) = self.active.remove(&part) else { return };
+        let x = self.x(part);
+        self.bars.raw("<rect class=\"bar ").own(who::colour(self.story, part)).raw("\" x=\"").number(x - 5);
+        self.bars.raw("\" y=\"").number(from).raw("\" width=\"10\" height=\"");
+        self.bars.number((self.y - 4 - from).max(8)).raw("\" rx=\"3\"/>");
+    }
+
+    fn end_within(&mut self, run: &str) {
+        let is_within = |of: &str| of == run || of.strip_prefix(run).is_some_and(|rest| rest.starts_with('/'));
+        let over: Vec<usize> =
+            self.active.iter().filter(|(_, (_, of))| is_within(of)).map(|(part, _)| *part).collect();
+        over.into_iter().for_each(|part| self.end(part));
+    }
+
+    /// An arrow with what is said on it, and what is said below.
+    fn arrow(&mut self, (from, to): (usize, usize), line: Line, label: &str, below: &str) {
+        let (x1, x2) = (self.x(from), self.x(to));
+        if x1 == x2 {
+            return self.note(Some(from), label, "note");
+        }
+        let (left, right) = (x1.min(x2), x1.max(x2));
+        let colour = who::colour(self.story, if line == Line::Person { to } else { from });
+        let y = self.y + 22;
+        self.label(left + (right - left) / 2, self.y + 15, right - left - 20, label, line == Line::Handoff);
+        self.stroke(line, colour, if x2 > x1 { (x1 + 6, x2 - 6) } else { (x1 - 6, x2 + 6) }, y);
+        self.head(line, colour, x2, x2 > x1, y);
+        self.y += 36;
+        if !below.is_empty() {
+            self.below(left + (right - left) / 2, y + 14, right - left - 20, below);
+            self.y += 14;
+        }
+    }
+
+    fn stroke(&mut self, line: Line, colour: &'static str, (from, to): (i32, i32), y: i32) {
+        let out = &mut self.shapes;
+        out.raw("<path class=\"line ").own(line.class()).raw(" ").own(colour).raw("\" d=\"M").number(from);
+        out.raw(" ").number(y).raw("H").number(to).raw("\"/>");
+    }
+
+    fn head(&mut self, line: Line, colour: &'static str, x: i32, is_right: bool, y: i32) {
+        let (size, way) = (if line == Line::Handoff { 7 } else { 5 }, if is_right { -1 } else { 1 });
+        let (tip, back) = (x + 6 * way, x + (6 + size * 2) * way);
+        let out = &mut self.shapes;
+        out.raw("<path class=\"head ").own(line.class()).raw(" ").own(colour).raw("\" d=\"M").number(tip);
+        out.raw(" ").number(y).raw("L").number(back).raw(" ").number(y - size).raw("V").number(y + size);
+        out.raw("Z\"/>");
+    }
+
+    fn label(&mut self, x: i32, y: i32, room: i32, label: &str, is_strong: bool) {
+        let class = if is_strong { "label strong" } else { "label" };
+        self.words(class, x, y, room, label);
+    }
+
+    fn below(&mut self, x: i32, y: i32, room: i32, label: &str) {
+        self.words("label muted", x, y, room, label);
+    }
+
+    /// Words that fit, with all of them for whoever points at them.
+    fn words(&mut self, class: &'static str, x: i32, y: i32, room: i32, words: &str) {
+        let most = usize::try_from(room * 10 / LETTER).unwrap_or_default().max(4);
+        let shown = short(words, most);
+        let out = &mut self.shapes;
+        out.raw("<text class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"").number(y).raw("\">");
+        if shown.ends_with('…') {
+            out.raw("<title>").text(&short(words, 400)).raw("</title>");
+        }
+        out.text(&shown).raw("</text>");
+    }
+
+    fn replied(&mut self, agent: usize, what: &What, error: Option<&str>, took_us: Option<u64>) {
+        let (x, y) = (self.x(agent), self.y + 10);
+        let class = if error.is_some() { "dot failed" } else { "dot" };
+        let out = &mut self.shapes;
+        out.raw("<circle class=\"").raw(class).raw("\" cx=\"").number(x).raw("\" cy=\"").number(y).raw("\" r=\"4\"/>");
+        let mut label = String::from(if error.is_some() { "model failed" } else { "model" });
+        if let What::Replied { input_tokens: Some(read), output_tokens: Some(written), .. } = what
+            && read.saturating_add(*written) > 0
+        {
+            label.push_str(&format!(" {read} → {written} tok"));
+        }
+        label.extend(took_us.filter(|us| *us > 0).map(|us| format!(" · {}", duration(us))));
+        self.words("label start muted", x + 12, y + 4, LANE - 26, &label);
+        self.y += 22;
+    }
+
+    fn ran(&mut self, agent: usize, tool: &str, error: Option<&str>, approval: Option<&str>, took_us: Option<u64>) {
+        let (x, y) = (self.x(agent) + 10, self.y + 2);
+        let is_denied = approval == Some("denied");
+        let mut label = tool.to_owned();
+        let mut more = String::new();
+        match (error, approval) {
+            (_, Some("denied")) => more.push_str("denied"),
+            (Some(error), _) => more.push_str(error),
+            (None, Some(approval)) => more.push_str(&approval.replace('_', " ")),
+            (None, None) => more.extend(took_us.filter(|us| *us > 0).map(duration)),
+        }
+        if label.is_empty() {
+            label.push_str("a tool");
+        }
+        let class = if is_denied || error.is_some() { "tool failed" } else { "tool" };
+        let height = if more.is_empty() { 24 } else { 38 };
+        let out = &mut self.shapes;
+        out.raw("<rect class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"").number(y).raw("\" width=\"");
+        out.number(LANE - 34).raw("\" height=\"").number(height).raw("\" rx=\"4\"/>");
+        self.words("label start mono", x + 8, y + 16, LANE - 60, &label);
+        if !more.is_empty() {
+            self.words("label start muted", x + 8, y + 31, LANE - 50, &more);
+        }
+        self.y += height + 8;
+    }
+
+    fn handed_over(&mut self, run: &str, hop: usize) {
+        let Some(hop) = self.story.hops.get(hop) else { return };
+        self.begin(hop.from, run);
+        let behind = format!("{} left behind", bytes(hop.history_bytes));
+        match (&hop.outcome, hop.to) {
+            (Passage::Taken, Some(to)) => {
+                let number = hop.number.map(|number| format!(" {number}")).unwrap_or_default();
+                let label = format!("handoff{number} · {}", bytes(hop.package_bytes));
+                self.arrow((hop.from, to), Line::Handoff, &label, &behind);
+                self.end(hop.from);
+                self.begin(to, run);
+            }
+            (outcome, to) => {
+                let label = match outcome {
+                    Passage::Refused { guard, .. } => format!("refused by {guard}"),
+                    Passage::NotTaken { why } => format!("not taken: {}", why.replace('_', " ")),
+                    Passage::Taken | Passage::TakenOut => "taken out".to_owned(),
+                };
+                let is_refused = matches!(outcome, Passage::Refused { .. } | Passage::NotTaken { .. });
+                self.stopped(hop.from, to, &label, &format!("to {}", hop.to_name), is_refused);
+            }
+        }
+    }
+
+    /// An arrow that does not arrive.
+    fn stopped(&mut self, from: usize, to: Option<usize>, label: &str, below: &str, is_refused: bool) {
+        let x1 = self.x(from);
+        let is_right = to.is_none_or(|to| self.x(to) >= x1);
+        let reach = if is_right { LANE / 2 + 20 } else { -(LANE / 2 + 20) };
+        let (x2, y) = (x1 + reach, self.y + 22);
+        let middle = x1 + reach / 2;
+        self.words("label danger", middle, self.y + 15, LANE - 30, label);
+        let start = if is_right { x1 + 6 } else { x1 - 6 };
+        self.stroke(Line::Refused, "cr", (start, x2), y);
+        if is_refused {
+            let out = &mut self.shapes;
+            out.raw("<path class=\"cross\" d=\"M").number(x2 - 6).raw(" ").number(y - 6).raw("l12 12m0-12l-12 12\"/>");
+        } else {
+            self.head(Line::Refused, "cr", x2, is_right, y);
+        }
+        self.below(middle, y + 14, LANE - 30, below);
+        self.y += 50;
+    }
+
+    fn asked(&mut self, question: usize) {
+        let Some(question) = self.story.questions.get(question) else { return };
+        match question.to {
+            Some(to) => {
+                let label = format!("{} · {}", question.tool, bytes(question.package_bytes));
+                self.arrow((question.from, to), Line::Message, &label, "");
+                self.begin(to, &question.id);
+            }
+            None => {
+                let code = match &question.outcome {
+                    Finding::Refused { code, .. } => code.replace('_', " "),
+                    Finding::Open | Finding::Returned { .. } => "not asked".to_owned(),
+                };
+                self.stopped(question.from, None, &format!("refused: {code}"), &question.tool, true);
+            }
+        }
+    }
+
+    fn returned(&mut self, question: usize) {
+        let Some(question) = self.story.questions.get(question) else { return };
+        let Some(to) = question.to else { return };
+        let label = match &question.outcome {
+            Finding::Returned { status, steps, .. } => {
+                format!("{status} · {}", counted(*steps, "model call", "model calls"))
+            }
+            Finding::Open | Finding::Refused { .. } => "returned".to_owned(),
+        };
+        let below = question.until_us.map(|until| until.saturating_sub(question.at_us)).filter(|us| *us > 0);
+        let below = below.map(|us| format!("after {}", duration(us))).unwrap_or_default();
+        self.arrow((to, question.from), Line::Reply, &label, &below);
+        self.end_within(&question.id);
+    }
+
+    fn ended(&mut self, run: &str, agent: Option<usize>, end: &str, text: Option<&str>) {
+        let user = self.lanes.first().copied().unwrap_or_default();
+        match (agent, text) {
+            (Some(agent), Some(text)) => self.arrow((agent, user), Line::Message, &quoted(text), ""),
+            (Some(agent), None) if end == "answered" => self.arrow((agent, user), Line::Message, "answers", ""),
+            _ => self.note(agent, &format!("ended: {}", end.replace('_', " ")), "note end"),
+        }
+        self.end_within(run);
+        self.y += 8;
+    }
+
+    /// A few words at somebody's lane.
+    fn note(&mut self, part: Option<usize>, words: &str, class: &'static str) {
+        let shown = short(words, 40);
+        let wide = i32::try_from(width(&shown)).unwrap_or_default() * LETTER / 10 + 16;
+        let x = part.map_or(MARGIN, |part| self.x(part) - wide / 2).clamp(0, (self.width() - wide).max(0));
+        let out = &mut self.shapes;
+        out.raw("<rect class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"").number(self.y).raw("\" width=\"");
+        out.number(wide).raw("\" height=\"20\" rx=\"10\"/>");
+        self.words("label", x + wide / 2, self.y + 14, wide.max(260), words);
+        self.y += 28;
+    }
+
+    fn remark(&mut self, words: &str) {
+        let (x, y) = (self.width() / 2, self.y + 14);
+        self.words("label muted", x, y, 400, words);
+        self.y += 24;
+    }
+
+    fn finish(mut self, style: Option<&'static str>, out: &mut Markup) {
+        let open: Vec<usize> = self.active.keys().copied().collect();
+        open.into_iter().for_each(|part| self.end(part));
+        let (width, foot) = (self.width(), self.y + 6);
+        let is_long = foot > 700;
+        let height = foot + if is_long { HEAD + MARGIN } else { MARGIN };
+        out.raw("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sequence\" role=\"img\" aria-labelledby=\"sequence-title ");
+        out.raw("sequence-desc\" width=\"").number(width).raw("\" height=\"").number(height).raw("\" viewBox=\"0 0 ");
+        out.number(width).raw(" ").number(height).raw("\"><title id=\"sequence-title\">Who spoke to whom in ");
+        out.text(&short(&self.story.title, 80)).raw("</title><desc id=\"sequence-desc\">");
+        out.text(&describe(self.story)).raw("</desc>");
+        if let Some(style) = style {
+            // Its own text, without a sign that markup knows.
+            out.raw("<style>").raw(style).raw("</style>");
+            out.raw("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
+        }
+        for part in &self.lanes {
+            let x = self.x(*part);
+            out.raw("<path class=\"life\" d=\"M").number(x).raw(" ").number(MARGIN + HEAD).raw("V").number(foot).raw("\"/>");
+        }
+        out.put(&self.bars).put(&self.shapes);
+        for part in &self.lanes {
+            self.top(*part, MARGIN, out);
+            if is_long {
+                self.top(*part, foot, out);
+            }
+        }
+        out.raw("</svg>");
+    }
+
+    /// Who a lane is of.
+    fn top(&self, part: usize, y: i32, out: &mut Markup) {
+        let (x, story) = (self.x(part), self.story);
+        let left = x - LANE / 2 + 10;
+        out.raw("<g class=\"top ").own(who::colour(story, part)).raw(" ").own(who::kind(story, part)).raw("\"><title>");
+        out.text(&short(story.part(part), 200)).raw("</title><rect class=\"box\" x=\"").number(left).raw("\" y=\"");
+        out.number(y).raw("\" width=\"").number(LANE - 20).raw("\" height=\"").number(HEAD).raw("\" rx=\"6\"/>");
+        self.badge(part, left + 22, y + HEAD / 2, out);
+        out.raw("<text class=\"name\" x=\"").number(left + 42).raw("\" y=\"").number(y + 20).raw("\">");
+        out.text(&short(story.part(part), 17)).raw("</text><text class=\"kind\" x=\"").number(left + 42).raw("\" y=\"");
+        out.number(y + 36).raw("\">").own(who::kind(story, part)).raw("</text></g>");
+    }
+
+    fn badge(&self, part: usize, x: i32, y: i32, out: &mut Markup) {
+        match who::kind(self.story, part) {
+            "user" => {
+                out.raw("<circle class=\"shape\" cx=\"").number(x).raw("\" cy=\"").number(y).raw("\" r=\"13\"/>");
+            }
+            "person" => {
+                out.raw("<path class=\"shape\" d=\"M").number(x).raw(" ").number(y - 16).raw("l16 16l-16 16l-16 -16Z\"/>");
+            }
+            kind => {
+                let radius = if kind == "delegate" { 0 } else { 5 };
+                out.raw("<rect class=\"shape\" x=\"").number(x - 12).raw("\" y=\"").number(y - 12);
+                out.raw("\" width=\"24\" height=\"24\" rx=\"").number(radius).raw("\"/>");
+            }
+        }
+        out.raw("<text class=\"letter\" x=\"").number(x).raw("\" y=\"").number(y + 4).raw("\">");
+        out.own(who::letter(self.story, part)).raw("</text>");
+    }
+}
+
+/// What the drawing shows, for those who hear it.
+pub(crate) fn describe(story: &Story) -> String {
+    let (crossed, behind) = story.bytes();
+    format!(
+        "{} took part. {}: {} crossed, {} were left behind. {} refused. It ended as {}. The table of events says the same.",
+        story.parts.len(),
+        counted(story.taken().count() as u64, "handoff", "handoffs"),
+        bytes(crossed),
+        bytes(behind),
+        story.refusals().len(),
+        story.outcome.status.replace('_', " "),
+    )
+}
+
+/// What is asked of a person, in a word or two.
+pub(crate) fn asking(asks: &str) -> &'static str {
+    match asks {
+        "tool" => "may run",
+        "handoff" => "may go to",
+        "words" => "asks:",
+        "escalation" => "refused by",
+        "in_doubt" => "has it happened:",
+        "repeat" => "once more:",
+        _ => "asks about",
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("“{text}”")
+}

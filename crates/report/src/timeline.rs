@@ -1,0 +1,211 @@
+//! What took how long, drawn over time.
+
+use crate::markup::Markup;
+use crate::shown::{duration, short};
+use crate::story::{Event, Passage, Story, What};
+use crate::who;
+
+/// Beyond so many events no more are drawn.
+const MOST: usize = 600;
+
+const NAMES: i32 = 170;
+const WIDTH: i32 = 660;
+const ROW: i32 = 30;
+const TOP: i32 = 30;
+/// So wide a break in the axis is drawn.
+const BREAK: i32 = 44;
+/// A break is shorter than this in no case, in microseconds.
+const SHORTEST_BREAK: u64 = 1_000_000;
+
+/// The drawing; `None` where everything happened at one moment.
+pub(crate) fn draw(story: &Story) -> Option<Markup> {
+    let bars: Vec<Bar> = story.events.iter().take(MOST).filter_map(|event| Bar::of(story, event)).collect();
+    let axis = Axis::of(&bars)?;
+    let lanes: Vec<usize> =
+        who::in_order(story).into_iter().filter(|part| bars.iter().any(|bar| bar.part == *part)).collect();
+    let row = |part: usize| {
+        let row = lanes.iter().position(|of| *of == part).unwrap_or_default();
+        TOP + i32::try_from(row).unwrap_or_default() * ROW
+    };
+    let height = TOP + i32::try_from(lanes.len()).unwrap_or_default() * ROW + 12;
+    let mut out = Markup::new();
+    out.raw("<svg class=\"times\" role=\"img\" aria-labelledby=\"times-title times-desc\" width=\"").number(NAMES + WIDTH + 20);
+    out.raw("\" height=\"").number(height).raw("\" viewBox=\"0 0 ").number(NAMES + WIDTH + 20).raw(" ").number(height);
+    out.raw("\"><title id=\"times-title\">What took how long</title><desc id=\"times-desc\">");
+    out.own(format_args!("{} in all. The table of events has each time.", duration(story.took_us()))).raw("</desc>");
+    axis.draw(height, &mut out);
+    for part in &lanes {
+        let y = row(*part);
+        out.raw("<g class=\"top ").own(who::colour(story, *part)).raw("\"><title>").text(&short(story.part(*part), 200));
+        out.raw("</title><text class=\"letter\" x=\"12\" y=\"").number(y + 17).raw("\">").own(who::letter(story, *part));
+        out.raw("</text><text class=\"name\" x=\"28\" y=\"").number(y + 17).raw("\">").text(&short(story.part(*part), 19));
+        out.raw("</text></g><path class=\"axis\" d=\"M").number(NAMES).raw(" ").number(y + 25).raw("h").number(WIDTH).raw("\"/>");
+    }
+    for bar in &bars {
+        bar.draw(story, &axis, row(bar.part), bar.to.map(row), &mut out);
+    }
+    out.raw("</svg>");
+    Some(out)
+}
+
+/// Something that took time, or a moment.
+struct Bar {
+    part: usize,
+    /// Whom a turn goes to.
+    to: Option<usize>,
+    from_us: u64,
+    until_us: u64,
+    class: &'static str,
+    what: String,
+    /// Whether somebody is at work meanwhile, and not just waited for.
+    is_work: bool,
+}
+
+impl Bar {
+    fn of(story: &Story, event: &Event) -> Option<Self> {
+        let took = event.took_us.unwrap_or_default();
+        let (from_us, until_us) = (event.at_us.saturating_sub(took), event.at_us);
+        let bar = |part, class, what: &str| Self {
+            part,
+            to: None,
+            from_us,
+            until_us,
+            class,
+            what: what.to_owned(),
+            is_work: true,
+        };
+        Some(match &event.what {
+            What::Replied { agent, .. } => bar(*agent, "chat", "model"),
+            What::Ran { agent, tool, .. } => bar(*agent, "run", tool),
+            What::HandedOver { hop } => {
+                let hop = story.hops.get(*hop).filter(|hop| hop.outcome == Passage::Taken)?;
+                Self { to: hop.to, ..bar(hop.from, "pass", &format!("handoff to {}", hop.to_name)) }
+            }
+            What::Returned { question } => {
+                let question = story.questions.get(*question)?;
+                let what = format!("asked by {}", question.tool);
+                Self { from_us: question.at_us, is_work: false, ..bar(question.to?, "asked", &what) }
+            }
+            What::Decided { ask } => {
+                let ask = story.asks.get(*ask)?;
+                let from_us = ask.at_us;
+                Self { from_us, is_work: false, ..bar(ask.person, "asked", &format!("asked about {}", ask.about)) }
+            }
+            What::Said { to, .. } => bar(*to, "pass", "the user speaks"),
+            _ => return None,
+        })
+    }
+
+    fn draw(&self, story: &Story, axis: &Axis, y: i32, to: Option<i32>, out: &mut Markup) {
+        let (x1, x2) = (axis.x(self.from_us), axis.x(self.until_us));
+        let length = duration(self.until_us.saturating_sub(self.from_us));
+        let colour = who::colour(story, self.part);
+        if self.class == "pass" {
+            let (from, to) = to.map_or((y + 4, y + 22), |to| (y.min(to) + 12, y.max(to) + 12));
+            out.raw("<path class=\"pass\" d=\"M").number(x2).raw(" ").number(from).raw("V").number(to).raw("\"><title>");
+            out.text(&short(&self.what, 120)).raw("</title></path>");
+            return;
+        }
+        out.raw("<rect class=\"").raw(self.class).raw(" ").own(colour).raw("\" x=\"").number(x1).raw("\" y=\"");
+        let (top, height) = if self.class == "asked" { (y + 3, 20) } else { (y + 6, 14) };
+        out.number(top).raw("\" width=\"").number((x2 - x1).max(2)).raw("\" height=\"").number(height);
+        out.raw("\" rx=\"2\"><title>").text(&short(&self.what, 120)).raw(", ").own(length).raw("</title></rect>");
+    }
+}
+
+/// From moments to places. Where nobody is at work for long, the axis is broken.
+struct Axis {
+    segments: Vec<Segment>,
+}
+
+struct Segment {
+    from_us: u64,
+    until_us: u64,
+    x1: i32,
+    x2: i32,
+}
+
+impl Axis {
+    fn of(bars: &[Bar]) -> Option<Self> {
+        let mut work: Vec<(u64, u64)> =
+            bars.iter().filter(|bar| bar.is_work).map(|bar| (bar.from_us, bar.until_us)).collect();
+        work.sort_unstable();
+        let (first, last) = (work.first()?.0, work.iter().map(|(_, until)| *until).max()?);
+        if first == last {
+            return None;
+        }
+        let busy = spans(&work, 0).iter().map(|(from, until)| until - from).fold(0, u64::saturating_add);
+        let spans = spans(&work, (busy / 2).max(SHORTEST_BREAK));
+        let breaks = i32::try_from(spans.len().saturating_sub(1)).unwrap_or(i32::MAX);
+        // Too many breaks to be drawn: one line without any.
+        let spans = if breaks > 8 { vec![(first, last)] } else { spans };
+        let breaks = if breaks > 8 { 0 } else { breaks };
+        let room = u64::try_from(WIDTH - breaks * BREAK).unwrap_or_default();
+        let least = room / (spans.len() as u64 * 4).max(1);
+        let rest = room - least * spans.len() as u64;
+        let sum = spans.iter().map(|(from, until)| until - from).fold(0, u64::saturating_add).max(1);
+        let mut x = NAMES;
+        let segment = |(from_us, until_us): (u64, u64)| {
+            let share = u128::from(rest) * u128::from(until_us - from_us) / u128::from(sum);
+            let wide = least + u64::try_from(share).unwrap_or_default();
+            let x1 = x;
+            let x2 = x1 + i32::try_from(wide).unwrap_or_default();
+            x = x2 + BREAK;
+            Segment { from_us, until_us, x1, x2 }
+        };
+        Some(Self { segments: spans.into_iter().map(segment).collect() })
+    }
+
+    fn x(&self, us: u64) -> i32 {
+        let mut before = NAMES;
+        for segment in &self.segments {
+            if us < segment.from_us {
+                return before;
+            }
+            if us <= segment.until_us {
+                let length = (segment.until_us - segment.from_us).max(1);
+                let wide = u64::try_from(segment.x2 - segment.x1).unwrap_or_default();
+                let into = u128::from(us - segment.from_us) * u128::from(wide) / u128::from(length);
+                return segment.x1 + i32::try_from(into).unwrap_or_default();
+            }
+            before = segment.x2;
+        }
+        before
+    }
+
+    fn draw(&self, height: i32, out: &mut Markup) {
+        let begin = self.segments.first().map_or(0, |segment| segment.from_us);
+        let mut before: Option<&Segment> = None;
+        for segment in &self.segments {
+            if let Some(before) = before {
+                let middle = before.x2 + BREAK / 2;
+                let gap = duration(segment.from_us.saturating_sub(before.until_us));
+                out.raw("<path class=\"gap\" d=\"M").number(middle).raw(" 18V").number(height).raw("\"/>");
+                out.raw("<text class=\"label muted\" x=\"").number(middle).raw("\" y=\"12\">").own(gap).raw("</text>");
+            }
+            out.raw("<path class=\"axis\" d=\"M").number(segment.x1).raw(" 22H").number(segment.x2).raw("\"/>");
+            before = Some(segment);
+        }
+        let ends = [(self.segments.first().map(|segment| (segment.x1, segment.from_us)), "label start muted")];
+        for ((x, us), class) in ends.into_iter().filter_map(|(end, class)| Some((end?, class))) {
+            out.raw("<text class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"12\">+");
+            out.own(duration(us.saturating_sub(begin))).raw("</text>");
+        }
+        if let Some(last) = self.segments.last() {
+            out.raw("<text class=\"label muted end\" text-anchor=\"end\" x=\"").number(last.x2).raw("\" y=\"12\">+");
+            out.own(duration(last.until_us.saturating_sub(begin))).raw("</text>");
+        }
+    }
+}
+
+/// The spans of time in which somebody is at work, with what lies between them when it is not longer than `gap`.
+fn spans(work: &[(u64, u64)], gap: u64) -> Vec<(u64, u64)> {
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    for (from, until) in work {
+        match spans.last_mut() {
+            Some((_, end)) if *from <= end.saturating_add(gap) => *end = (*end).max(*until),
+            _ => spans.push((*from, *until)),
+        }
+    }
+    spans
+}
