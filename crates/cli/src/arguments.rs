@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -108,6 +108,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         asking: Asking,
     },
+    /// Tells what happened in a run, or in a file of spans: as a page, a drawing, or text.
+    Report(Report),
     /// Lists what waits for a person.
     Inbox,
     /// Answers a question, and goes on with its run.
@@ -322,6 +324,42 @@ impl fmt::Debug for Hidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Hidden")
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The run; or the file of a trace, whose name ends in `.jsonl`, and `-` for one on stdin.
+    #[arg(value_name = "RUN|FILE.jsonl", value_parser = filled)]
+    pub(crate) source: String,
+    /// Where to write it; `-` for stdout. A file that is there is replaced.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// In which form; unless given, as the file's name ends, or a page.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// Of a trace of several conversations, the one that is meant.
+    #[arg(long, value_name = "NAME", value_parser = filled)]
+    pub(crate) conversation: Option<String>,
+}
+
+impl Report {
+    /// The file that is meant; none where it is a run.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        (self.source == "-" || self.source.ends_with(".jsonl")).then(|| Path::new(&self.source))
+    }
+}
+
+/// A form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One page, whole in itself
+    Html,
+    /// A sequence diagram, for a document that draws such
+    Mermaid,
+    /// The sequence diagram, as a drawing
+    Svg,
+    /// For a terminal
+    Text,
 }
 
 /// How long a token is good unless it is said, in hours.

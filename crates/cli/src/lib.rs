@@ -13,7 +13,7 @@
 //! # std::fs::create_dir_all(&folder)?;
 //! let store = folder.join("journal.db");
 //! let (mut out, mut err) = (Vec::new(), Vec::new());
-//! let io = Io { input: &mut std::io::empty(), is_interactive: false, out: &mut out, err: &mut err };
+//! let io = Io { input: &mut std::io::empty(), is_interactive: false, is_shown: false, out: &mut out, err: &mut err };
 //! let arguments = ["sommelier", "ask", "Quote Focus pro for 3 hours", "--store"].map(Into::into);
 //! let code = run(arguments.into_iter().chain([store.into_os_string()]), io);
 //! assert_eq!(code, 0);
@@ -36,6 +36,7 @@ mod invited;
 mod model;
 mod open;
 mod record_line;
+mod replaced;
 mod rows;
 mod stand;
 mod story;
@@ -60,6 +61,8 @@ pub struct Io<'a> {
     pub input: &'a mut dyn BufRead,
     /// Whether a person types it, who is shown a prompt.
     pub is_interactive: bool,
+    /// Whether a terminal shows what was asked for.
+    pub is_shown: bool,
     /// For what was asked for.
     pub out: &'a mut dyn Write,
     /// For what is said beside it.
@@ -68,7 +71,10 @@ pub struct Io<'a> {
 
 impl fmt::Debug for Io<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Io").field("is_interactive", &self.is_interactive).finish_non_exhaustive()
+        f.debug_struct("Io")
+            .field("is_interactive", &self.is_interactive)
+            .field("is_shown", &self.is_shown)
+            .finish_non_exhaustive()
     }
 }
 

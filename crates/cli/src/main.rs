@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use sommelier::{Io, run};
 
 fn main() -> ExitCode {
-    let is_interactive = io::stdin().is_terminal();
+    let (is_interactive, is_shown) = (io::stdin().is_terminal(), io::stdout().is_terminal());
     let (mut input, mut out, mut err) = (io::stdin().lock(), io::stdout().lock(), io::stderr().lock());
-    let io = Io { input: &mut input, is_interactive, out: &mut out, err: &mut err };
+    let io = Io { input: &mut input, is_interactive, is_shown, out: &mut out, err: &mut err };
     ExitCode::from(run(std::env::args_os(), io))
 }

@@ -14,6 +14,8 @@ pub(crate) struct Teller<'a> {
     pub(crate) json: bool,
     /// Whether the reader has gone away.
     pub(crate) is_alone: bool,
+    /// Whether a terminal shows what is said.
+    pub(crate) is_shown: bool,
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
 }
@@ -31,8 +33,8 @@ struct Failed<'a> {
 
 impl<'a> Teller<'a> {
     pub(crate) fn new(io: Io<'a>) -> (Self, Input<'a>) {
-        let Io { input, is_interactive, out, err } = io;
-        (Self { json: false, is_alone: false, out, err }, Input { lines: input, is_interactive })
+        let Io { input, is_interactive, is_shown, out, err } = io;
+        (Self { json: false, is_alone: false, is_shown, out, err }, Input { lines: input, is_interactive })
     }
 
     /// Says a text or a document, whichever was asked for.
@@ -64,6 +66,11 @@ impl<'a> Teller<'a> {
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
         self.write(&bytes)
+    }
+
+    /// Writes what is whole in itself, as it is.
+    pub(crate) fn whole(&mut self, text: &str) -> Result<(), Fault> {
+        if self.is_alone { Ok(()) } else { self.write(text.as_bytes()) }
     }
 
     /// Asks for a line of a person.

@@ -94,7 +94,14 @@ impl Draft {
         self.story.events.push(Event { at_us, took_us, run: run.to_owned(), what });
     }
 
-    pub(crate) fn note(&mut self, at_us: u64, run: &str, agent: Option<usize>, note: &str, detail: Option<String>) {
+    pub(crate) fn note(
+        &mut self,
+        at_us: u64,
+        run: &str,
+        agent: Option<usize>,
+        note: &str,
+        detail: Option<String>,
+    ) {
         self.event(at_us, run, What::Noted { agent, note: note.to_owned(), detail });
     }
 
@@ -140,7 +147,12 @@ impl Draft {
         for (place, from, to, passes, came) in gone {
             let relays = &mut self.story.relays;
             if !relays.iter().any(|relay| relay.place == place) {
-                relays.push(Matrix { place: place.clone(), agents: Vec::new(), is_whole: false, ways: Vec::new() });
+                relays.push(Matrix {
+                    place: place.clone(),
+                    agents: Vec::new(),
+                    is_whole: false,
+                    ways: Vec::new(),
+                });
             }
             if let Some(relay) = relays.iter_mut().find(|relay| relay.place == place) {
                 relay.count(&from, &to, passes, came);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use sommelier_handoff::{
-    Announced, Announcement, Answer, Asks, Divergence, Entry, Hop as HopOnRecord, HopOutcome, Input, InputKind,
-    Link, LinkOutcome, Measure, Millis, Relay, Replay, Run, Step,
+    Announced, Announcement, Answer, Asks, Divergence, Entry, Hop as HopOnRecord, HopOutcome, Input,
+    InputKind, Link, LinkOutcome, Measure, Millis, Relay, Replay, Run, Step,
 };
 use sommelier_protocol::{Message, ModelResponse};
-use sommelier_runner::journal::{LEASE_TAKEN, Record};
+use sommelier_runner::journal::{Event, LEASE_TAKEN, Record};
 
 use crate::draft::{Draft, json};
 use crate::routes;
@@ -25,19 +25,21 @@ impl Story {
     /// # Errors
     /// [`Divergence`] when it is another definition that the conversation began with: nothing of it can be told then.
     pub fn of_run(relay: &Relay, conversation: &str, records: &[Record]) -> Result<Self, Divergence> {
-        let mut reader = Reader::new(relay, conversation);
-        reader.draft.story.source = Source::Journal { records: records.len() };
-        for record in records.iter().filter(|record| record.event.kind() != LEASE_TAKEN) {
+        let mut reader = Reader::new(relay, conversation, records);
+        let mut told = 0;
+        for record in records {
             match reader.read(record) {
-                Ok(()) => {}
+                Ok(()) => told += 1,
                 Err(why @ Divergence::OtherDefinition(_)) => return Err(why),
                 Err(why) => {
-                    let remark = format!("Record {} does not follow, so the story ends there: {why}.", record.seq);
+                    let remark =
+                        format!("Record {} does not follow, so the story ends there: {why}.", record.seq);
                     reader.draft.story.remarks.push(remark);
                     break;
                 }
             }
         }
+        reader.draft.story.source = Source::Journal { records: records.len(), told };
         Ok(reader.finish())
     }
 }
@@ -54,6 +56,8 @@ struct Reader<'r> {
     begun: BTreeMap<(String, usize), Millis>,
     /// How many of the links of each run have been told.
     linked: BTreeMap<String, usize>,
+    /// Who answers each question, where they are named.
+    answers: BTreeMap<String, String>,
     /// When the user spoke last.
     spoke: Millis,
     last: Millis,
@@ -69,7 +73,7 @@ struct Before {
 }
 
 impl<'r> Reader<'r> {
-    fn new(relay: &'r Relay, conversation: &'r str) -> Self {
+    fn new(relay: &'r Relay, conversation: &'r str, records: &[Record]) -> Self {
         let mut draft = Draft::default();
         draft.story.title = conversation.to_owned();
         draft.user();
@@ -81,6 +85,7 @@ impl<'r> Reader<'r> {
             requested: BTreeMap::new(),
             begun: BTreeMap::new(),
             linked: BTreeMap::new(),
+            answers: records.iter().filter_map(|record| named_answer(&record.event)).collect(),
             spoke: 0,
             last: 0,
         }
@@ -88,6 +93,9 @@ impl<'r> Reader<'r> {
 
     fn read(&mut self, record: &Record) -> Result<(), Divergence> {
         let event = &record.event;
+        if event.kind() == LEASE_TAKEN {
+            return Ok(());
+        }
         match Entry::read(event.kind(), event.version(), event.body())? {
             Entry::Input(input) => {
                 self.last = self.last.max(input.at);
@@ -181,7 +189,13 @@ impl<'r> Reader<'r> {
                 self.draft.note(at_us, run, agent, &note, None);
             }
             InputKind::ArtifactPut { name, value } => {
-                self.draft.note(at_us, run, None, &format!("artifact {name} put"), Some(value.get().to_owned()));
+                self.draft.note(
+                    at_us,
+                    run,
+                    None,
+                    &format!("artifact {name} put"),
+                    Some(value.get().to_owned()),
+                );
             }
             InputKind::MoreGiven { .. } => self.draft.note(at_us, run, None, "more given", None),
             InputKind::Retried => self.draft.note(at_us, run, None, "tried again", None),
@@ -227,7 +241,6 @@ impl<'r> Reader<'r> {
 
     /// What follows from a reply without a record of its own: questions to delegates, and a turn that comes back.
     fn after_reply(&mut self, run: &str, at: Millis, agent: usize) {
-        self.refused_questions(run);
         let Some(step) = self.step(run) else { return };
         let now = step.run().active().to_string();
         let branches = match step {
@@ -257,6 +270,7 @@ impl<'r> Reader<'r> {
             };
             self.draft.question(run, question);
         }
+        self.new_links(run).iter().for_each(|link| self.link(run, link));
         let back = self.draft.agent(run, &now);
         if back != agent {
             self.draft.event(micros(at), run, What::CameBack { from: agent, to: back });
@@ -271,12 +285,6 @@ impl<'r> Reader<'r> {
         let count = links.len();
         self.linked.insert(run.to_owned(), count);
         new
-    }
-
-    fn refused_questions(&mut self, run: &str) {
-        for link in self.new_links(run) {
-            self.link(run, &link);
-        }
     }
 
     fn joined(&mut self, run: &str, at: Millis) {
@@ -307,7 +315,8 @@ impl<'r> Reader<'r> {
                     };
                 }
                 if !is_told {
-                    self.draft.event(micros(*at), run, What::Returned { question: place });
+                    let by = self.draft.agent(&link.id, done.run().active().as_str());
+                    self.draft.event(micros(*at), run, What::Returned { question: place, by });
                 }
             }
             LinkOutcome::Refused { refusal } if asked.is_none() => {
@@ -332,8 +341,8 @@ impl<'r> Reader<'r> {
     }
 
     fn is_returned(&self, place: usize) -> bool {
-        let returned = What::Returned { question: place };
-        self.draft.story.events.iter().any(|event| event.what == returned)
+        let is_it = |what: &What| matches!(what, What::Returned { question, .. } if *question == place);
+        self.draft.story.events.iter().any(|event| is_it(&event.what))
     }
 
     fn handed_over(&mut self, run: &str, hop: &HopOnRecord, left_behind: Vec<Piece>) {
@@ -378,12 +387,10 @@ impl<'r> Reader<'r> {
 
     fn answered(&mut self, run: &str, at: Millis, id: &str, answer: &Answer, by: Option<&str>) {
         let Some(place) = self.draft.story.asks.iter().position(|ask| ask.id == id) else { return };
-        let person = self.draft.part(Kind::Person, by.unwrap_or(SOMEBODY));
         if let Some(ask) = self.draft.story.asks.get_mut(place) {
             let text = words_of(answer).map(str::to_owned);
             let (word, by) = (answer.as_str().to_owned(), by.map(str::to_owned));
             ask.answer = Some(Decision { word, text, by, at_us: micros(at) });
-            ask.person = person;
         }
         self.draft.event(micros(at), run, What::Decided { ask: place });
         if let Some(agent) = self.step(run).map(|step| step.run().active().to_string()) {
@@ -448,9 +455,10 @@ impl<'r> Reader<'r> {
             .collect();
         for question in asked {
             let (about, detail) = asked_about(&question.asks);
+            let person = self.draft.part(Kind::Person, &self.who_answers(&question.id));
             let ask = Ask {
                 from: self.draft.agent(run, question.from.as_str()),
-                person: self.draft.part(Kind::Person, SOMEBODY),
+                person,
                 id: question.id.into(),
                 asks: question.asks.as_str().to_owned(),
                 about,
@@ -463,6 +471,11 @@ impl<'r> Reader<'r> {
         }
     }
 
+    /// Who will answer a question: drawn once, and not as somebody else while it is open.
+    fn who_answers(&self, id: &str) -> String {
+        self.answers.get(id).map_or(SOMEBODY, |by| by).to_owned()
+    }
+
     fn closed(&mut self, run: &str, at: Millis, end: &str, answer: Option<&str>) {
         if run != self.conversation {
             let asked = self.draft.story.questions.iter().position(|question| question.id == run);
@@ -471,7 +484,9 @@ impl<'r> Reader<'r> {
                 question.until_us = Some(micros(at));
             }
             let asker = run.rsplitn(4, '/').last().unwrap_or_default();
-            self.draft.event(micros(at), asker, What::Returned { question: place });
+            let by = self.step(run).map(|step| step.run().active().to_string()).unwrap_or_default();
+            let by = self.draft.agent(run, &by);
+            self.draft.event(micros(at), asker, What::Returned { question: place, by });
             return;
         }
         let agent = self.step(run).map(|step| step.run().active().to_string());
@@ -493,6 +508,20 @@ impl<'r> Reader<'r> {
         }
         let relays = routes::all(relay, |place| draft.has_place(place));
         draft.finish(relays)
+    }
+}
+
+/// The question that a record answers, and who does.
+fn named_answer(event: &Event) -> Option<(String, String)> {
+    if event.kind() != "human_answered" {
+        return None;
+    }
+    let Ok(Entry::Input(input)) = Entry::read(event.kind(), event.version(), event.body()) else {
+        return None;
+    };
+    match input.what {
+        InputKind::HumanAnswered { id, by: Some(by), .. } => Some((id.into(), by.into())),
+        _ => None,
     }
 }
 
@@ -536,8 +565,9 @@ fn budget(relay: &Relay, run: &Run, millis: Millis) -> Vec<Spent> {
     budget
 }
 
-/// What stays behind: the messages of the sender, one piece each.
+/// What stays behind: the messages of the sender, one piece each, but for the one by which it hands over.
 fn pieces(messages: &[Message]) -> Vec<Piece> {
+    let messages = messages.split_last().map(|(_, before)| before).unwrap_or_default();
     let piece = |message: &Message| {
         let names: Vec<&str> = message.tool_uses().map(|call| call.name()).collect();
         let results = message.tool_results().count();
@@ -550,7 +580,12 @@ fn pieces(messages: &[Message]) -> Vec<Piece> {
         };
         Piece { what, bytes: message.wire_len() as u64 }
     };
-    messages.iter().map(piece).collect()
+    let mut pieces: Vec<Piece> = messages.iter().map(piece).collect();
+    if !pieces.is_empty() {
+        let what = "the brackets of the list and the commas in it".to_owned();
+        pieces.push(Piece { what, bytes: pieces.len() as u64 + 1 });
+    }
+    pieces
 }
 
 /// Who allowed a call, or did not, as far as the records say.

@@ -47,6 +47,6 @@ mod who;
 
 pub use spans::NoStory;
 pub use story::{
-    Ask, Decision, Event, Finding, Hop, Kind, Matrix, Outcome, Part, Passage, Passes, Piece, Question, Refused, Source,
-    Spent, Story, Way, What,
+    Ask, Decision, Event, Finding, Hop, Kind, Matrix, Outcome, Part, Passage, Passes, Piece, Question,
+    Refused, Source, Spent, Story, Way, What,
 };

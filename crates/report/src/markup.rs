@@ -5,6 +5,9 @@ use std::fmt::{Display, Write as _};
 
 use crate::shown::{LONGEST, counted, cut, visible};
 
+/// The most characters of a value that stands among other words.
+const LONGEST_VALUE: usize = 400;
+
 /// Markup that grows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Markup(String);
@@ -64,12 +67,14 @@ impl Markup {
 
     /// A short value from a run: it turns the direction of nothing that stands beside it.
     pub(crate) fn value(&mut self, value: &str) -> &mut Self {
-        self.raw("<bdi>").text(value).raw("</bdi>")
+        let (kept, left_out) = cut(value, LONGEST_VALUE);
+        self.raw("<bdi>").text(kept).raw(if left_out > 0 { "…</bdi>" } else { "</bdi>" })
     }
 
     /// A value as code.
     pub(crate) fn code(&mut self, value: &str) -> &mut Self {
-        self.raw("<code dir=\"auto\">").text(value).raw("</code>")
+        let (kept, left_out) = cut(value, LONGEST_VALUE);
+        self.raw("<code dir=\"auto\">").text(kept).raw(if left_out > 0 { "…</code>" } else { "</code>" })
     }
 
     /// A long value from a run, with its lines, cut where it is very long.

@@ -62,7 +62,9 @@ fn line(story: &Story, what: &What) -> Option<String> {
                 (Passage::NotTaken { why }, _) => {
                     note(hop.from, &format!("handoff to {} not taken, {why}", hop.to_name))
                 }
-                (Passage::Taken | Passage::TakenOut, _) => note(hop.from, &format!("handoff to {} taken out", hop.to_name)),
+                (Passage::Taken | Passage::TakenOut, _) => {
+                    note(hop.from, &format!("handoff to {} taken out", hop.to_name))
+                }
             }
         }
         What::CameBack { from, to } => message(*from, "-->>", *to, "the turn comes back"),
@@ -70,12 +72,14 @@ fn line(story: &Story, what: &What) -> Option<String> {
             let question = story.questions.get(*question)?;
             let asked = format!("{}, {}", question.tool, bytes(question.package_bytes));
             match (question.to, &question.outcome) {
-                (Some(to), _) => message(question.from, "->>+", to, &asked),
-                (None, Finding::Refused { code, .. }) => note(question.from, &format!("{asked}, refused, {code}")),
+                (Some(to), _) => message(question.from, "->>", to, &asked) + &format!("\n    activate P{to}"),
+                (None, Finding::Refused { code, .. }) => {
+                    note(question.from, &format!("{asked}, refused, {code}"))
+                }
                 (None, _) => note(question.from, &asked),
             }
         }
-        What::Returned { question } => {
+        What::Returned { question, by } => {
             let question = story.questions.get(*question)?;
             let told = match &question.outcome {
                 Finding::Returned { status, steps, .. } => {
@@ -83,7 +87,8 @@ fn line(story: &Story, what: &What) -> Option<String> {
                 }
                 Finding::Open | Finding::Refused { .. } => "returned".to_owned(),
             };
-            message(question.to?, "-->>-", question.from, &told)
+            let over = question.to.map(|to| format!("\n    deactivate P{to}")).unwrap_or_default();
+            message(*by, "-->>", question.from, &told) + &over
         }
         What::Waited { ask } => {
             let ask = story.asks.get(*ask)?;

@@ -39,7 +39,9 @@ fn add(relay: &Relay, place: String, is_wanted: &impl Fn(&str) -> bool, matrices
     for (asker, tool) in relay.delegates() {
         let within = if place.is_empty() { tool.to_string() } else { format!("{place}/{tool}") };
         let inner = relay.delegate(asker.as_str(), tool.as_str());
-        if let Some(inner) = inner.filter(|_| is_wanted(&within) && !matrices.iter().any(|it| it.place == within)) {
+        if let Some(inner) =
+            inner.filter(|_| is_wanted(&within) && !matrices.iter().any(|it| it.place == within))
+        {
             add(inner, within, is_wanted, matrices);
         }
     }

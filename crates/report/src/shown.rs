@@ -77,8 +77,14 @@ pub(crate) fn width(text: &str) -> usize {
 fn columns_of(c: char) -> usize {
     match c {
         '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' => 0,
-        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
-        | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{1f000}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}' => 2,
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{1f000}'..='\u{1faff}'
+        | '\u{20000}'..='\u{3ffff}' => 2,
         _ => 1,
     }
 }
@@ -104,6 +110,15 @@ pub(crate) fn duration(us: u64) -> String {
         3_600_000_000..86_400_000_000 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
         _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
     }
+}
+
+/// How long after the beginning something happened: as a [`duration`] within the first minute, and as a clock shows it after.
+pub(crate) fn offset(us: u64) -> String {
+    if us < 60_000_000 {
+        return format!("+{}", duration(us));
+    }
+    let (seconds, millis) = (us / 1_000_000, us / 1_000 % 1_000);
+    format!("+{}:{:02}:{:02}.{millis:03}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
 /// A moment such as `2026-11-30 10:00:00.250 UTC`. One of the first day counts from the beginning of its process, and is

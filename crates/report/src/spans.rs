@@ -54,7 +54,12 @@ impl Story {
     /// [`NoStory`] where nothing can be told.
     pub fn of_spans(lines: &[u8], conversation: Option<&str>) -> Result<Self, NoStory> {
         let file = File::read(lines)?;
-        let mut teller = Teller { tree: &file.tree, draft: Draft::default(), words: BTreeMap::new(), before: BTreeMap::new() };
+        let mut teller = Teller {
+            tree: &file.tree,
+            draft: Draft::default(),
+            words: BTreeMap::new(),
+            before: BTreeMap::new(),
+        };
         let roots: Vec<usize> = file.tree.roots();
         let known: BTreeSet<&str> = roots.iter().filter_map(|root| file.tree.conversation(*root)).collect();
         if let Some(wanted) = conversation
@@ -63,7 +68,8 @@ impl Story {
             let known = known.into_iter().map(str::to_owned).collect();
             return Err(NoStory::OtherConversation { wanted: wanted.to_owned(), known });
         }
-        let is_wanted = |root: &usize| conversation.is_none_or(|it| file.tree.conversation(*root) == Some(it));
+        let is_wanted =
+            |root: &usize| conversation.is_none_or(|it| file.tree.conversation(*root) == Some(it));
         let told: Vec<usize> = roots.iter().copied().filter(is_wanted).collect();
         teller.draft.user();
         for root in &told {
@@ -142,9 +148,12 @@ impl File {
         if is_one && conversations > 1 {
             remarks.push(format!("The file tells of {} more conversations.", conversations - 1));
         }
-        let lost = self.tree.nodes.iter().filter(|node| node.parent.is_none() && !node.span.is_root()).count();
+        let lost =
+            self.tree.nodes.iter().filter(|node| node.parent.is_none() && !node.span.is_root()).count();
         if lost > 0 {
-            remarks.push(format!("The spans around {lost} others are not in the file, so these stand by themselves."));
+            remarks.push(format!(
+                "The spans around {lost} others are not in the file, so these stand by themselves."
+            ));
         }
         if self.timeless > 0 {
             remarks.push(format!(
@@ -163,7 +172,9 @@ impl File {
         }
         remarks.push("A trace tells which ways were gone, and not which there are; what was used, and not how much there was.".to_owned());
         if self.tree.nodes.iter().any(|node| node.is_of_people()) {
-            remarks.push("A trace tells that a person was waited for, and not what was asked and answered.".to_owned());
+            remarks.push(
+                "A trace tells that a person was waited for, and not what was asked and answered.".to_owned(),
+            );
         }
         remarks
     }
@@ -268,9 +279,12 @@ impl Tree {
 
     /// The spans that nothing stands around, in the order in which they began.
     fn roots(&self) -> Vec<usize> {
-        let mut roots: Vec<usize> =
-            (0..self.nodes.len()).filter(|place| self.nodes.get(*place).is_some_and(|it| it.parent.is_none())).collect();
-        roots.sort_by_key(|root| self.nodes.get(*root).map(|node| (node.begin(), node.layer.clone(), node.span.span)));
+        let mut roots: Vec<usize> = (0..self.nodes.len())
+            .filter(|place| self.nodes.get(*place).is_some_and(|it| it.parent.is_none()))
+            .collect();
+        roots.sort_by_key(|root| {
+            self.nodes.get(*root).map(|node| (node.begin(), node.layer.clone(), node.span.span))
+        });
         roots
     }
 
@@ -298,7 +312,8 @@ impl<'t> Teller<'t> {
         }
         let entry = node.text(names::AGENT_NAME).unwrap_or_default();
         let agent = self.draft.agent(&run, entry);
-        let goes_on = node.text(RESUMED).is_some() || self.before.get(&run).is_some_and(|end| end == "waiting");
+        let goes_on =
+            node.text(RESUMED).is_some() || self.before.get(&run).is_some_and(|end| end == "waiting");
         if goes_on {
             self.draft.note(node.begin(), &run, Some(agent), "goes on", None);
         } else {
@@ -326,7 +341,8 @@ impl<'t> Teller<'t> {
     /// The agent whose activation began last.
     fn last_agent(&self, root: &Node, run: &str) -> Option<usize> {
         let children = root.children.iter().rev().filter_map(|child| self.tree.nodes.get(*child));
-        let name = children.into_iter().find(|child| child.is(names::INVOKE_AGENT))?.text(names::AGENT_NAME)?;
+        let name =
+            children.into_iter().find(|child| child.is(names::INVOKE_AGENT))?.text(names::AGENT_NAME)?;
         self.draft.known(run, name)
     }
 
@@ -471,7 +487,8 @@ impl<'t> Teller<'t> {
         if let Some(question) = self.draft.story.questions.get_mut(place) {
             question.outcome = returned;
         }
-        self.draft.event(node.end(), run, What::Returned { question: place });
+        let by = self.last_agent(node, &path).or(to).unwrap_or(from);
+        self.draft.event(node.end(), run, What::Returned { question: place, by });
     }
 
     /// What the user said, where the first request under a span has it.
@@ -514,7 +531,8 @@ struct Message {
 
 fn messages(text: &str) -> Vec<Message> {
     let read: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text =
+        |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let message = |value: &Value| Message {
         role: text(value, "role"),
         parts: value.get("parts").and_then(Value::as_array).cloned().unwrap_or_default(),

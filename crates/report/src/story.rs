@@ -43,8 +43,10 @@ pub struct Story {
 pub enum Source {
     /// The records of a journal.
     Journal {
-        /// How many.
+        /// How many there are.
         records: usize,
+        /// How many of them the story tells of: fewer where they do not follow from each other to the end.
+        told: usize,
     },
     /// The lines of a trace.
     #[default]
@@ -172,6 +174,8 @@ pub enum What {
     Returned {
         /// Which of the [questions](Story::questions).
         question: usize,
+        /// Who had the turn in it then.
+        by: usize,
     },
     /// A person was asked.
     Waited {
@@ -471,16 +475,34 @@ impl Story {
                 let (from, to, detail) = (self.part(question.from), &*question.tool, word(detail));
                 Some(Refused { at_us: event.at_us, what: "question", from, to, guard: "", code, detail })
             }
-            What::Ran { agent, tool, approval: Some(approval), error, output, .. } if approval == "denied" => {
+            What::Ran { agent, tool, approval: Some(approval), error, output, .. }
+                if approval == "denied" =>
+            {
                 let (from, code, detail) = (self.part(*agent), word(error), word(output));
-                Some(Refused { at_us: event.at_us, what: "tool", from, to: tool, guard: "gate", code, detail })
+                Some(Refused {
+                    at_us: event.at_us,
+                    what: "tool",
+                    from,
+                    to: tool,
+                    guard: "gate",
+                    code,
+                    detail,
+                })
             }
             What::Decided { ask } => {
                 let ask = self.asks.get(*ask).filter(|ask| matches!(&*ask.asks, "tool" | "repeat"))?;
                 let answer = ask.answer.as_ref().filter(|answer| answer.word == "reject")?;
                 let (from, detail) = (self.part(ask.from), word(&answer.text));
                 let at_us = event.at_us;
-                Some(Refused { at_us, what: "tool", from, to: &ask.about, guard: "approval", code: "rejected", detail })
+                Some(Refused {
+                    at_us,
+                    what: "tool",
+                    from,
+                    to: &ask.about,
+                    guard: "approval",
+                    code: "rejected",
+                    detail,
+                })
             }
             _ => None,
         }

@@ -10,7 +10,6 @@ use crate::who;
 /// Beyond so many events the drawing ends with a note.
 const MOST: usize = 300;
 
-const LANE: i32 = 184;
 const MARGIN: i32 = 16;
 const HEAD: i32 = 46;
 /// A letter of the drawing's text is so wide, in tenths of a pixel.
@@ -57,7 +56,11 @@ pub(crate) fn draw(story: &Story, style: Option<&'static str>, out: &mut Markup)
 struct Drawing<'s> {
     story: &'s Story,
     lanes: Vec<usize>,
+    /// How wide a lane is: wider where there are few.
+    lane: i32,
     y: i32,
+    /// Where the newest arrow is.
+    line: i32,
     bars: Markup,
     shapes: Markup,
     /// Who is at work, since where in the drawing, and in which run.
@@ -88,10 +91,19 @@ impl Line {
 
 impl<'s> Drawing<'s> {
     fn new(story: &'s Story) -> Self {
+        let lanes = who::in_order(story);
+        let lane = match lanes.len() {
+            0..=3 => 236,
+            4 => 224,
+            5 => 210,
+            _ => 184,
+        };
         Self {
             story,
-            lanes: who::in_order(story),
+            lanes,
+            lane,
             y: MARGIN + HEAD + 14,
+            line: MARGIN + HEAD,
             bars: Markup::new(),
             shapes: Markup::new(),
             active: BTreeMap::new(),
@@ -101,12 +113,12 @@ impl<'s> Drawing<'s> {
     /// The middle of somebody's lane.
     fn x(&self, part: usize) -> i32 {
         let lane = self.lanes.iter().position(|of| *of == part).unwrap_or_default();
-        MARGIN + LANE / 2 + i32::try_from(lane).unwrap_or_default().saturating_mul(LANE)
+        MARGIN + self.lane / 2 + i32::try_from(lane).unwrap_or_default().saturating_mul(self.lane)
     }
 
     fn width(&self) -> i32 {
         let lanes = i32::try_from(self.lanes.len()).unwrap_or_default();
-        (2 * MARGIN + lanes.saturating_mul(LANE)).max(2 * MARGIN + LANE)
+        (2 * MARGIN + lanes.saturating_mul(self.lane)).max(2 * MARGIN + self.lane)
     }
 
     fn event(&mut self, run: &str, what: &What, took_us: Option<u64>) {
@@ -115,31 +127,32 @@ impl<'s> Drawing<'s> {
             What::Said { from, to, text } => {
                 let text = text.as_deref().map_or_else(|| "speaks".to_owned(), quoted);
                 self.arrow((*from, *to), Line::Message, &text, "");
-                self.begin(*to, run);
+                self.begin(*to, run, self.line);
             }
             What::Replied { agent, error, .. } => {
-                self.begin(*agent, run);
+                self.begin(*agent, run, self.y);
                 self.replied(*agent, what, error.as_deref(), took_us);
             }
             What::Ran { agent, tool, error, approval, .. } => {
-                self.begin(*agent, run);
+                self.begin(*agent, run, self.y);
                 self.ran(*agent, tool, error.as_deref(), approval.as_deref(), took_us);
             }
             What::HandedOver { hop } => self.handed_over(run, *hop),
             What::CameBack { from, to } => {
                 self.arrow((*from, *to), Line::Reply, "the turn comes back", "");
                 self.end(*from);
-                self.begin(*to, run);
+                self.begin(*to, run, self.line);
             }
             What::Asked { question } => self.asked(*question),
-            What::Returned { question } => self.returned(*question),
+            What::Returned { question, by } => self.returned(*question, *by),
             What::Waited { ask } => {
                 let Some(ask) = story.asks.get(*ask) else { return };
                 let label = format!("{} {}", asking(&ask.asks), ask.about);
                 self.arrow((ask.from, ask.person), Line::Person, &label, "");
             }
             What::Decided { ask } => {
-                let Some((ask, answer)) = story.asks.get(*ask).and_then(|it| Some((it, it.answer.as_ref()?))) else {
+                let Some((ask, answer)) = story.asks.get(*ask).and_then(|it| Some((it, it.answer.as_ref()?)))
+                else {
                     return;
                 };
                 let text = answer.text.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
@@ -155,8 +168,8 @@ impl<'s> Drawing<'s> {
         }
     }
 
-    fn begin(&mut self, part: usize, run: &str) {
-        self.active.entry(part).or_insert_with(|| (self.y - 6, run.to_owned()));
+    fn begin(&mut self, part: usize, run: &str, y: i32) {
+        self.active.entry(part).or_insert_with(|| (y, run.to_owned()));
     }
 
     fn end(&mut self, part: usize) {
@@ -164,11 +177,12 @@ impl<'s> Drawing<'s> {
         let x = self.x(part);
         self.bars.raw("<rect class=\"bar ").own(who::colour(self.story, part)).raw("\" x=\"").number(x - 5);
         self.bars.raw("\" y=\"").number(from).raw("\" width=\"10\" height=\"");
-        self.bars.number((self.y - 4 - from).max(8)).raw("\" rx=\"3\"/>");
+        self.bars.number((self.line + 2 - from).max(8)).raw("\" rx=\"3\"/>");
     }
 
     fn end_within(&mut self, run: &str) {
-        let is_within = |of: &str| of == run || of.strip_prefix(run).is_some_and(|rest| rest.starts_with('/'));
+        let is_within =
+            |of: &str| of == run || of.strip_prefix(run).is_some_and(|rest| rest.starts_with('/'));
         let over: Vec<usize> =
             self.active.iter().filter(|(_, (_, of))| is_within(of)).map(|(part, _)| *part).collect();
         over.into_iter().for_each(|part| self.end(part));
@@ -181,8 +195,9 @@ impl<'s> Drawing<'s> {
             return self.note(Some(from), label, "note");
         }
         let (left, right) = (x1.min(x2), x1.max(x2));
-        let colour = who::colour(self.story, if line == Line::Person { to } else { from });
+        let colour = if line == Line::Person { "cp" } else { who::colour(self.story, from) };
         let y = self.y + 22;
+        self.line = y;
         self.label(left + (right - left) / 2, self.y + 15, right - left - 20, label, line == Line::Handoff);
         self.stroke(line, colour, if x2 > x1 { (x1 + 6, x2 - 6) } else { (x1 - 6, x2 + 6) }, y);
         self.head(line, colour, x2, x2 > x1, y);
@@ -233,7 +248,13 @@ impl<'s> Drawing<'s> {
         let (x, y) = (self.x(agent), self.y + 10);
         let class = if error.is_some() { "dot failed" } else { "dot" };
         let out = &mut self.shapes;
-        out.raw("<circle class=\"").raw(class).raw("\" cx=\"").number(x).raw("\" cy=\"").number(y).raw("\" r=\"4\"/>");
+        out.raw("<circle class=\"")
+            .raw(class)
+            .raw("\" cx=\"")
+            .number(x)
+            .raw("\" cy=\"")
+            .number(y)
+            .raw("\" r=\"4\"/>");
         let mut label = String::from(if error.is_some() { "model failed" } else { "model" });
         if let What::Replied { input_tokens: Some(read), output_tokens: Some(written), .. } = what
             && read.saturating_add(*written) > 0
@@ -241,11 +262,19 @@ impl<'s> Drawing<'s> {
             label.push_str(&format!(" {read} → {written} tok"));
         }
         label.extend(took_us.filter(|us| *us > 0).map(|us| format!(" · {}", duration(us))));
-        self.words("label start muted", x + 12, y + 4, LANE - 26, &label);
+        self.words("label start muted", x + 12, y + 4, self.lane - 26, &label);
         self.y += 22;
+        self.line = self.y - 8;
     }
 
-    fn ran(&mut self, agent: usize, tool: &str, error: Option<&str>, approval: Option<&str>, took_us: Option<u64>) {
+    fn ran(
+        &mut self,
+        agent: usize,
+        tool: &str,
+        error: Option<&str>,
+        approval: Option<&str>,
+        took_us: Option<u64>,
+    ) {
         let (x, y) = (self.x(agent) + 10, self.y + 2);
         let is_denied = approval == Some("denied");
         let mut label = tool.to_owned();
@@ -262,18 +291,25 @@ impl<'s> Drawing<'s> {
         let class = if is_denied || error.is_some() { "tool failed" } else { "tool" };
         let height = if more.is_empty() { 24 } else { 38 };
         let out = &mut self.shapes;
-        out.raw("<rect class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"").number(y).raw("\" width=\"");
-        out.number(LANE - 34).raw("\" height=\"").number(height).raw("\" rx=\"4\"/>");
-        self.words("label start mono", x + 8, y + 16, LANE - 60, &label);
+        out.raw("<rect class=\"")
+            .raw(class)
+            .raw("\" x=\"")
+            .number(x)
+            .raw("\" y=\"")
+            .number(y)
+            .raw("\" width=\"");
+        out.number(150).raw("\" height=\"").number(height).raw("\" rx=\"4\"/>");
+        self.words("label start mono", x + 8, y + 16, 128, &label);
         if !more.is_empty() {
-            self.words("label start muted", x + 8, y + 31, LANE - 50, &more);
+            self.words("label start muted", x + 8, y + 31, 138, &more);
         }
         self.y += height + 8;
+        self.line = self.y - 8;
     }
 
     fn handed_over(&mut self, run: &str, hop: usize) {
         let Some(hop) = self.story.hops.get(hop) else { return };
-        self.begin(hop.from, run);
+        self.begin(hop.from, run, self.y);
         let behind = format!("{} left behind", bytes(hop.history_bytes));
         match (&hop.outcome, hop.to) {
             (Passage::Taken, Some(to)) => {
@@ -281,7 +317,7 @@ impl<'s> Drawing<'s> {
                 let label = format!("handoff{number} · {}", bytes(hop.package_bytes));
                 self.arrow((hop.from, to), Line::Handoff, &label, &behind);
                 self.end(hop.from);
-                self.begin(to, run);
+                self.begin(to, run, self.line);
             }
             (outcome, to) => {
                 let label = match outcome {
@@ -299,19 +335,24 @@ impl<'s> Drawing<'s> {
     fn stopped(&mut self, from: usize, to: Option<usize>, label: &str, below: &str, is_refused: bool) {
         let x1 = self.x(from);
         let is_right = to.is_none_or(|to| self.x(to) >= x1);
-        let reach = if is_right { LANE / 2 + 20 } else { -(LANE / 2 + 20) };
+        let reach = if is_right { self.lane / 2 + 20 } else { -(self.lane / 2 + 20) };
         let (x2, y) = (x1 + reach, self.y + 22);
+        self.line = y;
         let middle = x1 + reach / 2;
-        self.words("label danger", middle, self.y + 15, LANE - 30, label);
+        self.words("label danger", middle, self.y + 15, self.lane - 30, label);
         let start = if is_right { x1 + 6 } else { x1 - 6 };
         self.stroke(Line::Refused, "cr", (start, x2), y);
         if is_refused {
             let out = &mut self.shapes;
-            out.raw("<path class=\"cross\" d=\"M").number(x2 - 6).raw(" ").number(y - 6).raw("l12 12m0-12l-12 12\"/>");
+            out.raw("<path class=\"cross\" d=\"M")
+                .number(x2 - 6)
+                .raw(" ")
+                .number(y - 6)
+                .raw("l12 12m0-12l-12 12\"/>");
         } else {
             self.head(Line::Refused, "cr", x2, is_right, y);
         }
-        self.below(middle, y + 14, LANE - 30, below);
+        self.below(middle, y + 14, self.lane - 30, below);
         self.y += 50;
     }
 
@@ -321,7 +362,7 @@ impl<'s> Drawing<'s> {
             Some(to) => {
                 let label = format!("{} · {}", question.tool, bytes(question.package_bytes));
                 self.arrow((question.from, to), Line::Message, &label, "");
-                self.begin(to, &question.id);
+                self.begin(to, &question.id, self.line);
             }
             None => {
                 let code = match &question.outcome {
@@ -333,9 +374,8 @@ impl<'s> Drawing<'s> {
         }
     }
 
-    fn returned(&mut self, question: usize) {
+    fn returned(&mut self, question: usize, by: usize) {
         let Some(question) = self.story.questions.get(question) else { return };
-        let Some(to) = question.to else { return };
         let label = match &question.outcome {
             Finding::Returned { status, steps, .. } => {
                 format!("{status} · {}", counted(*steps, "model call", "model calls"))
@@ -344,7 +384,7 @@ impl<'s> Drawing<'s> {
         };
         let below = question.until_us.map(|until| until.saturating_sub(question.at_us)).filter(|us| *us > 0);
         let below = below.map(|us| format!("after {}", duration(us))).unwrap_or_default();
-        self.arrow((to, question.from), Line::Reply, &label, &below);
+        self.arrow((by, question.from), Line::Reply, &label, &below);
         self.end_within(&question.id);
     }
 
@@ -352,7 +392,9 @@ impl<'s> Drawing<'s> {
         let user = self.lanes.first().copied().unwrap_or_default();
         match (agent, text) {
             (Some(agent), Some(text)) => self.arrow((agent, user), Line::Message, &quoted(text), ""),
-            (Some(agent), None) if end == "answered" => self.arrow((agent, user), Line::Message, "answers", ""),
+            (Some(agent), None) if end == "answered" => {
+                self.arrow((agent, user), Line::Message, "answers", "")
+            }
             _ => self.note(agent, &format!("ended: {}", end.replace('_', " ")), "note end"),
         }
         self.end_within(run);
@@ -365,8 +407,15 @@ impl<'s> Drawing<'s> {
         let wide = i32::try_from(width(&shown)).unwrap_or_default() * LETTER / 10 + 16;
         let x = part.map_or(MARGIN, |part| self.x(part) - wide / 2).clamp(0, (self.width() - wide).max(0));
         let out = &mut self.shapes;
-        out.raw("<rect class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"").number(self.y).raw("\" width=\"");
+        out.raw("<rect class=\"")
+            .raw(class)
+            .raw("\" x=\"")
+            .number(x)
+            .raw("\" y=\"")
+            .number(self.y)
+            .raw("\" width=\"");
         out.number(wide).raw("\" height=\"20\" rx=\"10\"/>");
+        self.line = self.y + 4;
         self.words("label", x + wide / 2, self.y + 14, wide.max(260), words);
         self.y += 28;
     }
@@ -384,8 +433,15 @@ impl<'s> Drawing<'s> {
         let is_long = foot > 700;
         let height = foot + if is_long { HEAD + MARGIN } else { MARGIN };
         out.raw("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sequence\" role=\"img\" aria-labelledby=\"sequence-title ");
-        out.raw("sequence-desc\" width=\"").number(width).raw("\" height=\"").number(height).raw("\" viewBox=\"0 0 ");
-        out.number(width).raw(" ").number(height).raw("\"><title id=\"sequence-title\">Who spoke to whom in ");
+        out.raw("sequence-desc\" width=\"")
+            .number(width)
+            .raw("\" height=\"")
+            .number(height)
+            .raw("\" viewBox=\"0 0 ");
+        out.number(width)
+            .raw(" ")
+            .number(height)
+            .raw("\"><title id=\"sequence-title\">Who spoke to whom in ");
         out.text(&short(&self.story.title, 80)).raw("</title><desc id=\"sequence-desc\">");
         out.text(&describe(self.story)).raw("</desc>");
         if let Some(style) = style {
@@ -395,7 +451,13 @@ impl<'s> Drawing<'s> {
         }
         for part in &self.lanes {
             let x = self.x(*part);
-            out.raw("<path class=\"life\" d=\"M").number(x).raw(" ").number(MARGIN + HEAD).raw("V").number(foot).raw("\"/>");
+            out.raw("<path class=\"life\" d=\"M")
+                .number(x)
+                .raw(" ")
+                .number(MARGIN + HEAD)
+                .raw("V")
+                .number(foot)
+                .raw("\"/>");
         }
         out.put(&self.bars).put(&self.shapes);
         for part in &self.lanes {
@@ -410,28 +472,55 @@ impl<'s> Drawing<'s> {
     /// Who a lane is of.
     fn top(&self, part: usize, y: i32, out: &mut Markup) {
         let (x, story) = (self.x(part), self.story);
-        let left = x - LANE / 2 + 10;
-        out.raw("<g class=\"top ").own(who::colour(story, part)).raw(" ").own(who::kind(story, part)).raw("\"><title>");
-        out.text(&short(story.part(part), 200)).raw("</title><rect class=\"box\" x=\"").number(left).raw("\" y=\"");
-        out.number(y).raw("\" width=\"").number(LANE - 20).raw("\" height=\"").number(HEAD).raw("\" rx=\"6\"/>");
+        let left = x - self.lane / 2 + 10;
+        out.raw("<g class=\"top ")
+            .own(who::colour(story, part))
+            .raw(" ")
+            .own(who::kind(story, part))
+            .raw("\"><title>");
+        out.text(&short(story.part(part), 200))
+            .raw("</title><rect class=\"box\" x=\"")
+            .number(left)
+            .raw("\" y=\"");
+        out.number(y)
+            .raw("\" width=\"")
+            .number(self.lane - 20)
+            .raw("\" height=\"")
+            .number(HEAD)
+            .raw("\" rx=\"6\"/>");
         self.badge(part, left + 22, y + HEAD / 2, out);
         out.raw("<text class=\"name\" x=\"").number(left + 42).raw("\" y=\"").number(y + 20).raw("\">");
-        out.text(&short(story.part(part), 17)).raw("</text><text class=\"kind\" x=\"").number(left + 42).raw("\" y=\"");
+        out.text(&short(story.part(part), usize::try_from((self.lane - 70) / 7).unwrap_or_default()))
+            .raw("</text><text class=\"kind\" x=\"")
+            .number(left + 42)
+            .raw("\" y=\"");
         out.number(y + 36).raw("\">").own(who::kind(story, part)).raw("</text></g>");
     }
 
     fn badge(&self, part: usize, x: i32, y: i32, out: &mut Markup) {
         match who::kind(self.story, part) {
             "user" => {
-                out.raw("<circle class=\"shape\" cx=\"").number(x).raw("\" cy=\"").number(y).raw("\" r=\"13\"/>");
+                out.raw("<circle class=\"shape\" cx=\"")
+                    .number(x)
+                    .raw("\" cy=\"")
+                    .number(y)
+                    .raw("\" r=\"13\"/>");
             }
             "person" => {
-                out.raw("<path class=\"shape\" d=\"M").number(x).raw(" ").number(y - 16).raw("l16 16l-16 16l-16 -16Z\"/>");
+                out.raw("<path class=\"shape\" d=\"M")
+                    .number(x)
+                    .raw(" ")
+                    .number(y - 16)
+                    .raw("l16 16l-16 16l-16 -16Z\"/>");
             }
             kind => {
                 let radius = if kind == "delegate" { 0 } else { 5 };
                 out.raw("<rect class=\"shape\" x=\"").number(x - 12).raw("\" y=\"").number(y - 12);
                 out.raw("\" width=\"24\" height=\"24\" rx=\"").number(radius).raw("\"/>");
+                if kind == "delegate" {
+                    out.raw("<rect class=\"shape inner\" x=\"").number(x - 9).raw("\" y=\"").number(y - 9);
+                    out.raw("\" width=\"18\" height=\"18\"/>");
+                }
             }
         }
         out.raw("<text class=\"letter\" x=\"").number(x).raw("\" y=\"").number(y + 4).raw("\">");
@@ -459,7 +548,7 @@ pub(crate) fn asking(asks: &str) -> &'static str {
         "tool" => "may run",
         "handoff" => "may go to",
         "words" => "asks:",
-        "escalation" => "refused by",
+        "escalation" => "escalates, refused by",
         "in_doubt" => "has it happened:",
         "repeat" => "once more:",
         _ => "asks about",

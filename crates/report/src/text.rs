@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::shown::{bytes, counted, duration, in_line, moment, short, visible, cut, LONGEST};
+use crate::shown::{LONGEST, bytes, counted, cut, duration, in_line, moment, offset, short, visible};
 use crate::story::{Event, Finding, Hop, Passage, Passes, Source, Story, What};
 use crate::svg::asking;
 
@@ -27,17 +27,23 @@ pub fn document(story: &Story) -> String {
 
 fn head(story: &Story, out: &mut String) {
     let source = match story.source {
-        Source::Journal { records } => counted(records as u64, "record", "records"),
+        Source::Journal { records, .. } => counted(records as u64, "record", "records"),
         Source::Trace => "a trace".to_owned(),
     };
     let (crossed, behind) = story.bytes();
     let _ = writeln!(out, "{}  {}", in_line(&story.title), in_line(&story.outcome.status));
     if story.began_us > 0 {
-        let _ = writeln!(out, "began {}, took {}, from {source}", moment(story.began_us), duration(story.took_us()));
+        let _ = writeln!(
+            out,
+            "began {}, took {}, from {source}",
+            moment(story.began_us),
+            duration(story.took_us())
+        );
     }
     let hops = counted(story.taken().count() as u64, "handoff", "handoffs");
     let refused = story.refusals().len();
-    let _ = writeln!(out, "{hops}: {} crossed, {} left behind; {refused} refused", bytes(crossed), bytes(behind));
+    let _ =
+        writeln!(out, "{hops}: {} crossed, {} left behind; {refused} refused", bytes(crossed), bytes(behind));
     if let Some(why) = &story.outcome.why {
         let _ = writeln!(out, "{}", in_line(why));
     }
@@ -59,10 +65,11 @@ fn events(story: &Story, out: &mut String) {
     }
     let _ = writeln!(out, "\nevents");
     for event in &story.events {
-        let at = duration(event.at_us.saturating_sub(story.began_us));
-        let took = event.took_us.filter(|us| *us > 0).map(|us| format!(" ({})", duration(us))).unwrap_or_default();
+        let at = offset(event.at_us.saturating_sub(story.began_us));
+        let took =
+            event.took_us.filter(|us| *us > 0).map(|us| format!(" ({})", duration(us))).unwrap_or_default();
         let depth = story.questions.iter().filter(|question| is_within(event, &question.id)).count();
-        let _ = writeln!(out, "{at:>12}  {}{}{took}", "  ".repeat(depth), in_line(&said(story, event)));
+        let _ = writeln!(out, "{at:>14}  {}{}{took}", "  ".repeat(depth), in_line(&said(story, event)));
     }
 }
 
@@ -89,11 +96,13 @@ pub(crate) fn said(story: &Story, event: &Event) -> String {
                 (Some(read), Some(written)) if read + written > 0 => format!(", {read} → {written} tokens"),
                 _ => String::new(),
             };
-            let error = error.as_deref().map(|error| format!(" failed: {}", short(error, 200))).unwrap_or_default();
+            let error =
+                error.as_deref().map(|error| format!(" failed: {}", short(error, 200))).unwrap_or_default();
             format!("{}: model{model}{calls}{tokens}{error}", part(*agent))
         }
         What::Ran { agent, tool, error, approval, .. } => {
-            let approval = approval.as_deref().map(|word| format!(", {}", word.replace('_', " "))).unwrap_or_default();
+            let approval =
+                approval.as_deref().map(|word| format!(", {}", word.replace('_', " "))).unwrap_or_default();
             let error = error.as_deref().map(|error| format!(", {}", short(error, 80))).unwrap_or_default();
             format!("{}: tool {}{approval}{error}", part(*agent), short(tool, 80))
         }
@@ -108,27 +117,37 @@ pub(crate) fn said(story: &Story, event: &Event) -> String {
             let crossed = bytes(question.package_bytes);
             format!("{}{to}: asks by {}, {crossed}{refused}", part(question.from), short(&question.tool, 80))
         }),
-        What::Returned { question } => story.questions.get(*question).map_or_else(String::new, |question| {
-            let to = question.to.map(part).unwrap_or_default();
-            let status = match &question.outcome {
-                Finding::Returned { status, steps, .. } => {
-                    format!("{status}, {}", counted(*steps, "model call", "model calls"))
-                }
-                Finding::Open | Finding::Refused { .. } => "returned".to_owned(),
-            };
-            format!("{to} → {}: {status}", part(question.from))
-        }),
+        What::Returned { question, by } => {
+            story.questions.get(*question).map_or_else(String::new, |question| {
+                let to = part(*by);
+                let status = match &question.outcome {
+                    Finding::Returned { status, steps, .. } => {
+                        format!("{status}, {}", counted(*steps, "model call", "model calls"))
+                    }
+                    Finding::Open | Finding::Refused { .. } => "returned".to_owned(),
+                };
+                format!("{to} → {}: {status}", part(question.from))
+            })
+        }
         What::Waited { ask } => story.asks.get(*ask).map_or_else(String::new, |ask| {
-            format!("{} → {}: {} {}", part(ask.from), part(ask.person), asking(&ask.asks), short(&ask.about, 200))
+            format!(
+                "{} → {}: {} {}",
+                part(ask.from),
+                part(ask.person),
+                asking(&ask.asks),
+                short(&ask.about, 200)
+            )
         }),
         What::Decided { ask } => story.asks.get(*ask).map_or_else(String::new, |ask| {
             let Some(answer) = &ask.answer else { return String::new() };
-            let text = answer.text.as_deref().map(|text| format!(": {}", short(text, 200))).unwrap_or_default();
+            let text =
+                answer.text.as_deref().map(|text| format!(": {}", short(text, 200))).unwrap_or_default();
             format!("{} → {}: {}{text}", part(ask.person), part(ask.from), answer.word.replace('_', " "))
         }),
         What::Noted { agent, note, detail } => {
             let agent = agent.map(|agent| format!("{}: ", part(agent))).unwrap_or_default();
-            let detail = detail.as_deref().map(|detail| format!(": {}", short(detail, 200))).unwrap_or_default();
+            let detail =
+                detail.as_deref().map(|detail| format!(": {}", short(detail, 200))).unwrap_or_default();
             format!("{agent}{}{detail}", short(note, 200))
         }
         What::Ended { agent, end, text } => {
@@ -204,12 +223,24 @@ fn budget(story: &Story, out: &mut String) {
 
 fn routes(story: &Story, out: &mut String) {
     for relay in story.relays.iter().filter(|relay| !relay.ways.is_empty()) {
-        let place = if relay.place.is_empty() { String::new() } else { format!(" behind {}", in_line(&relay.place)) };
+        let place =
+            if relay.place.is_empty() { String::new() } else { format!(" behind {}", in_line(&relay.place)) };
         let _ = writeln!(out, "\nways{place}");
         for way in &relay.ways {
             let arrow = if way.passes == Passes::Turn { "⇒" } else { "⇄" };
-            let notes = if way.notes.is_empty() { String::new() } else { format!("  [{}]", way.notes.join(", ")) };
-            let _ = writeln!(out, "  {} {arrow} {}  {}{}", short(&way.from, 60), short(&way.to, 60), gone(way), in_line(&notes));
+            let notes = if way.notes.is_empty() {
+                String::new()
+            } else {
+                format!("  [{}]", in_line(&way.notes.join(", ")))
+            };
+            let _ = writeln!(
+                out,
+                "  {} {arrow} {}  {}{}",
+                short(&way.from, 60),
+                short(&way.to, 60),
+                gone(way),
+                notes
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What took how long, drawn over time.
 
 use crate::markup::Markup;
-use crate::shown::{duration, short};
+use crate::shown::{duration, offset, short};
 use crate::story::{Event, Passage, Story, What};
 use crate::who;
 
@@ -29,17 +29,39 @@ pub(crate) fn draw(story: &Story) -> Option<Markup> {
     };
     let height = TOP + i32::try_from(lanes.len()).unwrap_or_default() * ROW + 12;
     let mut out = Markup::new();
-    out.raw("<svg class=\"times\" role=\"img\" aria-labelledby=\"times-title times-desc\" width=\"").number(NAMES + WIDTH + 20);
-    out.raw("\" height=\"").number(height).raw("\" viewBox=\"0 0 ").number(NAMES + WIDTH + 20).raw(" ").number(height);
+    out.raw("<svg class=\"times\" role=\"img\" aria-labelledby=\"times-title times-desc\" width=\"")
+        .number(NAMES + WIDTH + 20);
+    out.raw("\" height=\"")
+        .number(height)
+        .raw("\" viewBox=\"0 0 ")
+        .number(NAMES + WIDTH + 20)
+        .raw(" ")
+        .number(height);
     out.raw("\"><title id=\"times-title\">What took how long</title><desc id=\"times-desc\">");
-    out.own(format_args!("{} in all. The table of events has each time.", duration(story.took_us()))).raw("</desc>");
+    out.own(format_args!("{} in all. The table of events has each time.", duration(story.took_us())))
+        .raw("</desc>");
     axis.draw(height, &mut out);
     for part in &lanes {
         let y = row(*part);
-        out.raw("<g class=\"top ").own(who::colour(story, *part)).raw("\"><title>").text(&short(story.part(*part), 200));
-        out.raw("</title><text class=\"letter\" x=\"12\" y=\"").number(y + 17).raw("\">").own(who::letter(story, *part));
-        out.raw("</text><text class=\"name\" x=\"28\" y=\"").number(y + 17).raw("\">").text(&short(story.part(*part), 19));
-        out.raw("</text></g><path class=\"axis\" d=\"M").number(NAMES).raw(" ").number(y + 25).raw("h").number(WIDTH).raw("\"/>");
+        out.raw("<g class=\"top ")
+            .own(who::colour(story, *part))
+            .raw("\"><title>")
+            .text(&short(story.part(*part), 200));
+        out.raw("</title><text class=\"letter\" x=\"12\" y=\"")
+            .number(y + 17)
+            .raw("\">")
+            .own(who::letter(story, *part));
+        out.raw("</text><text class=\"name\" x=\"28\" y=\"")
+            .number(y + 17)
+            .raw("\">")
+            .text(&short(story.part(*part), 19));
+        out.raw("</text></g><path class=\"axis\" d=\"M")
+            .number(NAMES)
+            .raw(" ")
+            .number(y + 25)
+            .raw("h")
+            .number(WIDTH)
+            .raw("\"/>");
     }
     for bar in &bars {
         bar.draw(story, &axis, row(bar.part), bar.to.map(row), &mut out);
@@ -81,7 +103,7 @@ impl Bar {
                 let hop = story.hops.get(*hop).filter(|hop| hop.outcome == Passage::Taken)?;
                 Self { to: hop.to, ..bar(hop.from, "pass", &format!("handoff to {}", hop.to_name)) }
             }
-            What::Returned { question } => {
+            What::Returned { question, .. } => {
                 let question = story.questions.get(*question)?;
                 let what = format!("asked by {}", question.tool);
                 Self { from_us: question.at_us, is_work: false, ..bar(question.to?, "asked", &what) }
@@ -89,7 +111,11 @@ impl Bar {
             What::Decided { ask } => {
                 let ask = story.asks.get(*ask)?;
                 let from_us = ask.at_us;
-                Self { from_us, is_work: false, ..bar(ask.person, "asked", &format!("asked about {}", ask.about)) }
+                Self {
+                    from_us,
+                    is_work: false,
+                    ..bar(ask.person, "asked", &format!("asked about {}", ask.about))
+                }
             }
             What::Said { to, .. } => bar(*to, "pass", "the user speaks"),
             _ => return None,
@@ -102,14 +128,30 @@ impl Bar {
         let colour = who::colour(story, self.part);
         if self.class == "pass" {
             let (from, to) = to.map_or((y + 4, y + 22), |to| (y.min(to) + 12, y.max(to) + 12));
-            out.raw("<path class=\"pass\" d=\"M").number(x2).raw(" ").number(from).raw("V").number(to).raw("\"><title>");
+            out.raw("<path class=\"pass\" d=\"M")
+                .number(x2)
+                .raw(" ")
+                .number(from)
+                .raw("V")
+                .number(to)
+                .raw("\"><title>");
             out.text(&short(&self.what, 120)).raw("</title></path>");
             return;
         }
-        out.raw("<rect class=\"").raw(self.class).raw(" ").own(colour).raw("\" x=\"").number(x1).raw("\" y=\"");
+        out.raw("<rect class=\"")
+            .raw(self.class)
+            .raw(" ")
+            .own(colour)
+            .raw("\" x=\"")
+            .number(x1)
+            .raw("\" y=\"");
         let (top, height) = if self.class == "asked" { (y + 3, 20) } else { (y + 6, 14) };
         out.number(top).raw("\" width=\"").number((x2 - x1).max(2)).raw("\" height=\"").number(height);
-        out.raw("\" rx=\"2\"><title>").text(&short(&self.what, 120)).raw(", ").own(length).raw("</title></rect>");
+        out.raw("\" rx=\"2\"><title>")
+            .text(&short(&self.what, 120))
+            .raw(", ")
+            .own(length)
+            .raw("</title></rect>");
     }
 }
 
@@ -127,8 +169,12 @@ struct Segment {
 
 impl Axis {
     fn of(bars: &[Bar]) -> Option<Self> {
-        let mut work: Vec<(u64, u64)> =
-            bars.iter().filter(|bar| bar.is_work).map(|bar| (bar.from_us, bar.until_us)).collect();
+        let at_work = |bar: &Bar| match bar.is_work {
+            true => [(bar.from_us, bar.until_us); 2],
+            // Of a wait only its ends are moments at which something happens.
+            false => [(bar.from_us, bar.from_us), (bar.until_us, bar.until_us)],
+        };
+        let mut work: Vec<(u64, u64)> = bars.iter().flat_map(at_work).collect();
         work.sort_unstable();
         let (first, last) = (work.first()?.0, work.iter().map(|(_, until)| *until).max()?);
         if first == last {
@@ -157,20 +203,17 @@ impl Axis {
     }
 
     fn x(&self, us: u64) -> i32 {
-        let mut before = NAMES;
+        let mut before = (0, NAMES);
         for segment in &self.segments {
             if us < segment.from_us {
-                return before;
+                return between(us, before, (segment.from_us, segment.x1));
             }
             if us <= segment.until_us {
-                let length = (segment.until_us - segment.from_us).max(1);
-                let wide = u64::try_from(segment.x2 - segment.x1).unwrap_or_default();
-                let into = u128::from(us - segment.from_us) * u128::from(wide) / u128::from(length);
-                return segment.x1 + i32::try_from(into).unwrap_or_default();
+                return between(us, (segment.from_us, segment.x1), (segment.until_us, segment.x2));
             }
-            before = segment.x2;
+            before = (segment.until_us, segment.x2);
         }
-        before
+        before.1
     }
 
     fn draw(&self, height: i32, out: &mut Markup) {
@@ -181,21 +224,38 @@ impl Axis {
                 let middle = before.x2 + BREAK / 2;
                 let gap = duration(segment.from_us.saturating_sub(before.until_us));
                 out.raw("<path class=\"gap\" d=\"M").number(middle).raw(" 18V").number(height).raw("\"/>");
-                out.raw("<text class=\"label muted\" x=\"").number(middle).raw("\" y=\"12\">").own(gap).raw("</text>");
+                out.raw("<text class=\"label muted\" x=\"")
+                    .number(middle)
+                    .raw("\" y=\"12\">")
+                    .own(gap)
+                    .raw("</text>");
             }
-            out.raw("<path class=\"axis\" d=\"M").number(segment.x1).raw(" 22H").number(segment.x2).raw("\"/>");
+            out.raw("<path class=\"axis\" d=\"M")
+                .number(segment.x1)
+                .raw(" 22H")
+                .number(segment.x2)
+                .raw("\"/>");
             before = Some(segment);
         }
-        let ends = [(self.segments.first().map(|segment| (segment.x1, segment.from_us)), "label start muted")];
+        let ends =
+            [(self.segments.first().map(|segment| (segment.x1, segment.from_us)), "label start muted")];
         for ((x, us), class) in ends.into_iter().filter_map(|(end, class)| Some((end?, class))) {
-            out.raw("<text class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"12\">+");
-            out.own(duration(us.saturating_sub(begin))).raw("</text>");
+            out.raw("<text class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"12\">");
+            out.own(offset(us.saturating_sub(begin))).raw("</text>");
         }
         if let Some(last) = self.segments.last() {
-            out.raw("<text class=\"label muted end\" text-anchor=\"end\" x=\"").number(last.x2).raw("\" y=\"12\">+");
-            out.own(duration(last.until_us.saturating_sub(begin))).raw("</text>");
+            out.raw("<text class=\"label muted stop\" x=\"").number(last.x2).raw("\" y=\"12\">");
+            out.own(offset(last.until_us.saturating_sub(begin))).raw("</text>");
         }
     }
+}
+
+/// The place of a moment between two others.
+fn between(us: u64, from: (u64, i32), until: (u64, i32)) -> i32 {
+    let length = until.0.saturating_sub(from.0).max(1);
+    let wide = u64::try_from(until.1 - from.1).unwrap_or_default();
+    let into = u128::from(us.saturating_sub(from.0)) * u128::from(wide) / u128::from(length);
+    from.1 + i32::try_from(into).unwrap_or_default()
 }
 
 /// The spans of time in which somebody is at work, with what lies between them when it is not longer than `gap`.

@@ -11,6 +11,7 @@ mod invite;
 mod invited;
 mod lesson;
 mod replay;
+mod report;
 mod resume;
 mod runs;
 mod show;
@@ -30,6 +31,12 @@ use crate::teller::{Input, Teller};
 
 /// Does what was asked for, and gives the exit code.
 pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Input<'_>) -> Result<u8, Fault> {
+    // What a file tells needs no journal.
+    if let Command::Report(asked) = &arguments.command
+        && let Some(file) = asked.file()
+    {
+        return report::of_file(teller, input, file, asked);
+    }
     let desk = match arguments.command {
         Command::Ask(_) | Command::Chat { .. } | Command::Lesson { .. } => Desk::open_or_make(&arguments)?,
         Command::Resume { .. } | Command::Answer(_) | Command::Cancel { .. } | Command::Sweep { .. } => {
@@ -43,6 +50,7 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         | Command::Cassette { .. }
         | Command::Verify { .. }
         | Command::Export { .. }
+        | Command::Report(_)
         | Command::Replay { .. } => Desk::open(&arguments, Use::Look)?,
     };
     let ended = done(arguments.command, &desk, teller, input);
@@ -76,6 +84,7 @@ fn done(command: Command, desk: &Desk, teller: &mut Teller<'_>, input: &mut Inpu
         Command::Verify { heads } => verify::run(desk, teller, heads.as_deref()),
         Command::Cassette { run, output } => cassette::run(desk, teller, &run, output.as_deref()),
         Command::Export { heads } => export::run(desk, teller, heads),
+        Command::Report(asked) => report::of_run(desk, teller, &asked),
         Command::Replay { run, from, to, .. } => {
             replay::run(desk, teller, &run, from.as_deref(), to.as_deref())
         }

@@ -120,7 +120,13 @@ pub(crate) fn says(input: &str, arguments: impl IntoIterator<Item = OsString>) -
 
 fn heard(input: &str, is_interactive: bool, arguments: impl IntoIterator<Item = OsString>) -> Said {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io = Io { input: &mut input.as_bytes(), is_interactive, out: &mut out, err: &mut err };
+    let io = Io {
+        input: &mut input.as_bytes(),
+        is_interactive,
+        is_shown: is_interactive,
+        out: &mut out,
+        err: &mut err,
+    };
     let code = run(arguments, io);
     Said { out: text(out), err: text(err), code }
 }

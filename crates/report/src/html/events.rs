@@ -1,7 +1,7 @@
 //! The table of all events.
 
 use crate::markup::Markup;
-use crate::shown::duration;
+use crate::shown::{duration, offset};
 use crate::story::{Event, Finding, Story, What};
 use crate::text;
 use crate::who;
@@ -10,11 +10,13 @@ pub(super) fn table(story: &Story, out: &mut Markup) {
     out.raw("<table class=\"events\"><caption>All that happened, in order</caption><thead><tr><th scope=\"col\" class=\"num\">At</th>");
     out.raw("<th scope=\"col\">What</th><th scope=\"col\" class=\"num\">Took</th></tr></thead><tbody>\n");
     for event in &story.events {
-        out.raw("<tr><td class=\"num\">+").own(duration(event.at_us.saturating_sub(story.began_us)));
+        out.raw("<tr><td class=\"num\">").own(offset(event.at_us.saturating_sub(story.began_us)));
         out.raw("</td><td>");
         if let Some(part) = of(story, &event.what) {
             out.raw("<span class=\"who ").own(who::colour(story, part)).raw("\"><span class=\"badge ");
-            out.own(who::kind(story, part)).raw("\" aria-hidden=\"true\"><span>").own(who::letter(story, part));
+            out.own(who::kind(story, part))
+                .raw("\" aria-hidden=\"true\"><span>")
+                .own(who::letter(story, part));
             out.raw("</span></span></span>");
         }
         out.value(&text::said(story, event));
@@ -35,7 +37,7 @@ fn of(story: &Story, what: &What) -> Option<usize> {
         What::Replied { agent, .. } | What::Ran { agent, .. } => Some(*agent),
         What::HandedOver { hop } => Some(story.hops.get(*hop)?.from),
         What::Asked { question } => Some(story.questions.get(*question)?.from),
-        What::Returned { question } => story.questions.get(*question)?.to,
+        What::Returned { by, .. } => Some(*by),
         What::Waited { ask } => Some(story.asks.get(*ask)?.from),
         What::Decided { ask } => Some(story.asks.get(*ask)?.person),
         What::Noted { agent, .. } | What::Ended { agent, .. } => *agent,
@@ -62,12 +64,18 @@ fn more(story: &Story, event: &Event, out: &mut Markup) {
             data("arguments", input.as_deref(), out);
             data("result", output.as_deref(), out);
         }
-        What::Returned { question } => {
-            if let Some(Finding::Returned { finding, .. }) = story.questions.get(*question).map(|it| &it.outcome) {
+        What::Returned { question, .. } => {
+            if let Some(Finding::Returned { finding, .. }) =
+                story.questions.get(*question).map(|it| &it.outcome)
+            {
                 words("finding", finding.as_deref(), out);
             }
         }
         What::Noted { detail, .. } => data("more", detail.as_deref(), out),
-        What::HandedOver { .. } | What::CameBack { .. } | What::Asked { .. } | What::Waited { .. } | What::Decided { .. } => {}
+        What::HandedOver { .. }
+        | What::CameBack { .. }
+        | What::Asked { .. }
+        | What::Waited { .. }
+        | What::Decided { .. } => {}
     }
 }

@@ -5,7 +5,7 @@ use sommelier_protocol::RawJson;
 
 use super::chip;
 use crate::markup::Markup;
-use crate::shown::{bytes, counted, duration};
+use crate::shown::{bytes, counted, duration, offset};
 use crate::story::{Finding, Hop, Passage, Question, Story};
 use crate::who;
 
@@ -26,7 +26,11 @@ pub(super) fn one(story: &Story, hop: &Hop, out: &mut Markup) {
         out.raw("<span class=\"nr\">").own(number).raw("</span> ");
     }
     who::named(story, hop.from, out);
-    out.raw(if is_taken { " <span class=\"arrow\">hands over to</span> " } else { " <span class=\"arrow\">wanted to hand over to</span> " });
+    out.raw(if is_taken {
+        " <span class=\"arrow\">hands over to</span> "
+    } else {
+        " <span class=\"arrow\">wanted to hand over to</span> "
+    });
     match hop.to {
         Some(to) => who::named(story, to, out),
         None => {
@@ -35,7 +39,7 @@ pub(super) fn one(story: &Story, hop: &Hop, out: &mut Markup) {
     }
     out.raw("</h3><p class=\"by\">");
     verdict(hop, out);
-    out.raw(" <span class=\"muted\">at +").own(duration(hop.at_us.saturating_sub(story.began_us)));
+    out.raw(" <span class=\"muted\">at ").own(offset(hop.at_us.saturating_sub(story.began_us)));
     if let Some(id) = &hop.id {
         out.raw(", ").code(id);
     }
@@ -74,15 +78,21 @@ fn ratio(crossed: u64, behind: u64, out: &mut Markup) {
     let sum = crossed.saturating_add(behind).max(1);
     let share = u32::try_from(u128::from(crossed) * 1000 / u128::from(sum)).unwrap_or_default();
     let share = if crossed > 0 { share.max(4) } else { share };
-    out.raw("<svg class=\"ratio\" aria-hidden=\"true\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\">");
+    out.raw(
+        "<svg class=\"ratio\" aria-hidden=\"true\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\">",
+    );
     out.raw("<rect class=\"rest\" width=\"1000\" height=\"10\"/><rect class=\"part\" width=\"").number(share);
     out.raw("\" height=\"10\"/></svg>");
 }
 
 fn crossed(hop: &Hop, is_taken: bool, out: &mut Markup) {
-    out.raw(if is_taken { "<h4>Crossed <b>" } else { "<h4>Would have crossed <b>" }).own(bytes(hop.package_bytes)).raw("</b></h4>");
+    out.raw(if is_taken { "<h4>Crossed <b>" } else { "<h4>Would have crossed <b>" })
+        .own(bytes(hop.package_bytes))
+        .raw("</b></h4>");
     if hop.reference_bytes > 0 {
-        out.raw("<p class=\"muted\">and ").own(bytes(hop.reference_bytes)).raw(" that may be read by reference</p>");
+        out.raw("<p class=\"muted\">and ")
+            .own(bytes(hop.reference_bytes))
+            .raw(" that may be read by reference</p>");
     }
     match &hop.package {
         Some(package) => opened(package, out),
@@ -108,12 +118,18 @@ fn behind(hop: &Hop, out: &mut Markup) {
     }
     out.raw("<table class=\"pieces\"><thead><tr><th scope=\"col\">Of the sender’s conversation</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead><tbody>");
     for piece in hop.left_behind.iter().take(MOST_PIECES) {
-        out.raw("<tr><td>").value(&piece.what).raw("</td><td class=\"num\">").own(piece.bytes).raw("</td></tr>");
+        out.raw("<tr><td>")
+            .value(&piece.what)
+            .raw("</td><td class=\"num\">")
+            .own(piece.bytes)
+            .raw("</td></tr>");
     }
     out.raw("</tbody></table>");
     let more = hop.left_behind.len().saturating_sub(MOST_PIECES);
     if more > 0 {
-        out.raw("<p class=\"muted\">and ").own(counted(more as u64, "more message", "more messages")).raw("</p>");
+        out.raw("<p class=\"muted\">and ")
+            .own(counted(more as u64, "more message", "more messages"))
+            .raw("</p>");
     }
 }
 
@@ -184,9 +200,17 @@ pub(super) fn questions(story: &Story, out: &mut Markup) {
 
 fn asked(story: &Story, question: &Question, out: &mut Markup) {
     let is_refused = matches!(question.outcome, Finding::Refused { .. });
-    out.raw(if is_refused { "<article class=\"card refused\"><header><h3>" } else { "<article class=\"card\"><header><h3>" });
+    out.raw(if is_refused {
+        "<article class=\"card refused\"><header><h3>"
+    } else {
+        "<article class=\"card\"><header><h3>"
+    });
     who::named(story, question.from, out);
-    out.raw(if is_refused { " <span class=\"arrow\">wanted to ask by</span> " } else { " <span class=\"arrow\">asks by</span> " });
+    out.raw(if is_refused {
+        " <span class=\"arrow\">wanted to ask by</span> "
+    } else {
+        " <span class=\"arrow\">asks by</span> "
+    });
     out.code(&question.tool);
     if let Some(to) = question.to {
         out.raw(" ");
@@ -194,7 +218,7 @@ fn asked(story: &Story, question: &Question, out: &mut Markup) {
     }
     out.raw("</h3><p class=\"by\">");
     let (finding, reason) = came_of(question, out);
-    out.raw(" <span class=\"muted\">at +").own(duration(question.at_us.saturating_sub(story.began_us)));
+    out.raw(" <span class=\"muted\">at ").own(offset(question.at_us.saturating_sub(story.began_us)));
     if let Some(until) = question.until_us {
         out.raw(", for ").own(duration(until.saturating_sub(question.at_us)));
     }

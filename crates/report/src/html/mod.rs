@@ -13,8 +13,11 @@ use crate::story::{Kind, Source, Story, What};
 use crate::{svg, timeline, who};
 
 /// How the page and its pieces look.
-pub const STYLE: &str =
-    concat!(include_str!("../style/theme.css"), include_str!("../style/svg.css"), include_str!("../style/page.css"));
+pub const STYLE: &str = concat!(
+    include_str!("../style/theme.css"),
+    include_str!("../style/svg.css"),
+    include_str!("../style/page.css")
+);
 
 /// The whole page.
 ///
@@ -27,7 +30,10 @@ pub const STYLE: &str =
 pub fn page(story: &Story) -> String {
     let mut out = Markup::new();
     out.raw(include_str!("head.html")).raw("<title>");
-    out.text(&short(&story.title, 80)).raw(" · Sommelier</title>\n<style>").raw(STYLE).raw("</style>\n</head>\n<body>\n");
+    out.text(&short(&story.title, 80))
+        .raw(" · Sommelier</title>\n<style>")
+        .raw(STYLE)
+        .raw("</style>\n</head>\n<body>\n");
     out.raw("<a class=\"skip\" href=\"#story\">Skip to the story</a>\n");
     head(story, &mut out);
     let sections = sections(story);
@@ -37,8 +43,17 @@ pub fn page(story: &Story) -> String {
     }
     out.raw("</ul></nav>\n<main id=\"story\" tabindex=\"-1\">\n");
     for section in &sections {
-        out.raw("<section id=\"").raw(section.id).raw("\" aria-labelledby=\"").raw(section.id).raw("-name\"><h2 id=\"");
-        out.raw(section.id).raw("-name\">").raw(section.name).raw("</h2>\n").put(&section.body).raw("</section>\n");
+        out.raw("<section id=\"")
+            .raw(section.id)
+            .raw("\" aria-labelledby=\"")
+            .raw(section.id)
+            .raw("-name\"><h2 id=\"");
+        out.raw(section.id)
+            .raw("-name\">")
+            .raw(section.name)
+            .raw("</h2>\n")
+            .put(&section.body)
+            .raw("</section>\n");
     }
     out.raw("</main>\n</body>\n</html>\n");
     out.into_string()
@@ -118,7 +133,12 @@ fn sections(story: &Story) -> Vec<Section> {
         ("refusals", "Refused, and why", people::refusals, !story.refusals().is_empty()),
         ("time", "In the course of time", times, !story.events.is_empty()),
         ("budget", "What it used", tables::budget, !story.parts.is_empty()),
-        ("routes", "Ways taken and not taken", tables::routes, story.relays.iter().any(|relay| !relay.ways.is_empty())),
+        (
+            "routes",
+            "Ways taken and not taken",
+            tables::routes,
+            story.relays.iter().any(|relay| !relay.ways.is_empty()),
+        ),
     ];
     let section = |(id, name, write, is_there): (_, _, Write, bool)| {
         is_there.then(|| {
@@ -131,14 +151,18 @@ fn sections(story: &Story) -> Vec<Section> {
 }
 
 fn head(story: &Story, out: &mut Markup) {
-    out.raw("<header class=\"page\"><p class=\"eyebrow\">Sommelier · report of a run</p><h1>").value(&short(&story.title, 160));
+    out.raw("<header class=\"page\"><p class=\"eyebrow\">Sommelier · report of a run</p><h1>")
+        .value(&short(&story.title, 160));
     out.raw("</h1><p class=\"meta\">");
     chip(&story.outcome.status, out);
     if story.began_us > 0 {
-        out.raw(" began <time>").own(moment(story.began_us)).raw("</time>, took ").own(duration(story.took_us()));
+        out.raw(" began <time>")
+            .own(moment(story.began_us))
+            .raw("</time>, took ")
+            .own(duration(story.took_us()));
     }
     match story.source {
-        Source::Journal { records } => {
+        Source::Journal { records, .. } => {
             out.raw(" · from the journal, ").own(counted(records as u64, "record", "records"));
         }
         Source::Trace => {
@@ -205,7 +229,9 @@ fn outcome(story: &Story, out: &mut Markup) {
                 out.raw("</p>");
                 match text {
                     Some(text) => out.words(text),
-                    None if end == "answered" => out.raw("<p class=\"muted\">The words are not in the source.</p>"),
+                    None if end == "answered" => {
+                        out.raw("<p class=\"muted\">The words are not in the source.</p>")
+                    }
                     None => out,
                 };
                 out.raw("</div>");
@@ -231,7 +257,8 @@ fn in_box(story: &Story, out: &mut Markup) {
 fn times(story: &Story, out: &mut Markup) {
     match timeline::draw(story) {
         Some(drawing) => {
-            out.raw("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">").put(&drawing);
+            out.raw("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">")
+                .put(&drawing);
             out.raw("</div><figcaption>Filled: a model is asked. Light: a tool runs. Outlined: a delegate or a person is waited for. ");
             out.raw("An upright line is a turn that passes. Where nobody was at work for long, the axis is broken.</figcaption></figure>\n");
         }

@@ -2,7 +2,7 @@
 
 use super::chip;
 use crate::markup::Markup;
-use crate::shown::duration;
+use crate::shown::{duration, offset};
 use crate::story::Story;
 use crate::svg::asking;
 use crate::who;
@@ -27,7 +27,7 @@ pub(super) fn asks(story: &Story, out: &mut Markup) {
                 out.raw(" after ").own(duration(answer.at_us.saturating_sub(ask.at_us)));
             }
         }
-        out.raw(" <span class=\"muted\">at +").own(duration(ask.at_us.saturating_sub(story.began_us)));
+        out.raw(" <span class=\"muted\">at ").own(offset(ask.at_us.saturating_sub(story.began_us)));
         out.raw(", ").code(&ask.id).raw("</span></p></header>");
         if let Some(text) = ask.answer.as_ref().and_then(|answer| answer.text.as_deref()) {
             out.words(text);
@@ -44,11 +44,15 @@ pub(super) fn refusals(story: &Story, out: &mut Markup) {
     out.raw("<th scope=\"col\">What</th><th scope=\"col\">From and to</th><th scope=\"col\">Refused by</th>");
     out.raw("<th scope=\"col\">Why</th></tr></thead><tbody>");
     for refused in story.refusals() {
-        let at = duration(refused.at_us.saturating_sub(story.began_us));
-        out.raw("<tr><td class=\"num\">+").own(at).raw("</td><td>").raw(refused.what).raw("</td><th scope=\"row\">");
+        let at = offset(refused.at_us.saturating_sub(story.began_us));
+        out.raw("<tr><td class=\"num\">")
+            .own(at)
+            .raw("</td><td>")
+            .raw(refused.what)
+            .raw("</td><th scope=\"row\">");
         out.value(refused.from).raw(" → ").value(refused.to).raw("</th><td>").value(refused.guard);
         if !refused.code.is_empty() {
-            out.raw(" <code>").text(refused.code).raw("</code>");
+            out.raw(" ").code(refused.code);
         }
         out.raw("</td><td>").words(refused.detail).raw("</td></tr>");
     }

@@ -49,8 +49,13 @@ fn row(spent: &Spent, out: &mut Markup) {
         let share = u128::from(spent.used.min(allowed)) * 1000 / u128::from(allowed.max(1));
         let share = u32::try_from(share).unwrap_or_default();
         let class = if spent.used >= allowed { "part full" } else { "part" };
-        out.raw("<svg class=\"ratio\" aria-hidden=\"true\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\">");
-        out.raw("<rect class=\"rest\" width=\"1000\" height=\"10\"/><rect class=\"").raw(class).raw("\" width=\"").number(share);
+        out.raw(
+            "<svg class=\"ratio\" aria-hidden=\"true\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\">",
+        );
+        out.raw("<rect class=\"rest\" width=\"1000\" height=\"10\"/><rect class=\"")
+            .raw(class)
+            .raw("\" width=\"")
+            .number(share);
         out.raw("\" height=\"10\"/></svg>");
     }
     out.raw("</td></tr>");
@@ -62,7 +67,9 @@ pub(super) fn routes(story: &Story, out: &mut Markup) {
             out.raw("<h3>Behind ").code(&relay.place).raw("</h3>");
         }
         if !relay.is_whole {
-            out.raw("<p class=\"muted\">The source tells of the ways that were tried, and not of the others.</p>");
+            out.raw(
+                "<p class=\"muted\">The source tells of the ways that were tried, and not of the others.</p>",
+            );
         }
         let turns = relay.ways.iter().any(|way| way.passes == Passes::Turn);
         if turns && relay.agents.len() <= MOST_AGENTS {
@@ -92,7 +99,9 @@ fn matrix(relay: &Matrix, out: &mut Markup) {
 
 fn cell(way: Option<&Way>, out: &mut Markup) {
     let Some(way) = way else {
-        out.raw("<td class=\"none\"><span aria-hidden=\"true\">·</span><span class=\"sr\">no route</span></td>");
+        out.raw(
+            "<td class=\"none\"><span aria-hidden=\"true\">·</span><span class=\"sr\">no route</span></td>",
+        );
         return;
     };
     let (class, sign) = match (way.taken, way.refused) {
@@ -100,7 +109,13 @@ fn cell(way: Option<&Way>, out: &mut Markup) {
         (0, _) => ("refused", "✕"),
         _ => ("taken", "●"),
     };
-    out.raw("<td class=\"").raw(class).raw("\"><span aria-hidden=\"true\">").raw(sign).raw("</span> ").own(gone(way)).raw("</td>");
+    out.raw("<td class=\"")
+        .raw(class)
+        .raw("\"><span aria-hidden=\"true\">")
+        .raw(sign)
+        .raw("</span> ")
+        .own(gone(way))
+        .raw("</td>");
 }
 
 /// The ways that a matrix has no place for, and what is special about the others.
@@ -115,7 +130,10 @@ fn list(relay: &Matrix, has_matrix: bool, out: &mut Markup) {
     out.raw("<ul class=\"ways\">");
     for way in ways {
         let what = if way.passes == Passes::Turn { " ⇒ " } else { " asks by " };
-        out.raw("<li>").value(&way.from).raw(what).value(&way.to).raw(": ").own(gone(way));
+        out.raw("<li>").value(&way.from).raw(what).value(&way.to);
+        if !(has_matrix && way.passes == Passes::Turn && relay.agents.contains(&way.to)) {
+            out.raw(": ").own(gone(way));
+        }
         for note in &way.notes {
             out.raw(" <span class=\"chip\">").value(note).raw("</span>");
         }
@@ -125,6 +143,8 @@ fn list(relay: &Matrix, has_matrix: bool, out: &mut Markup) {
     out.raw("</ul>");
     if questions > 0 {
         let count = counted(questions as u64, "way", "ways");
-        out.raw("<p class=\"muted\">A question leaves the turn where it is: ").own(count).raw(" of this kind.</p>");
+        out.raw("<p class=\"muted\">A question leaves the turn where it is: ")
+            .own(count)
+            .raw(" of this kind.</p>");
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use reservo::{Entry, OfflineRules, demo, specialists};
 use sommelier_handoff::{
-    Agent, Answer, Budget, Contract, Delegate, Guard, Guards, HANDOFF_TO_SPECIALIST, OnRefusal, Relay, Route,
+    Agent, Answer, Budget, Delegate, Guard, Guards, HANDOFF_TO_SPECIALIST, OnRefusal, Relay, Route,
 };
 use sommelier_report::Story;
 use sommelier_runner::journal::{Journal, Record};
@@ -100,12 +100,15 @@ tool_args! {
 }
 
 fn look() -> Tool {
-    Tool::new("look", "Looks a word up.", |look: Look, _: &CallContext<'_>| Ok::<_, Failure>(look.word)).read_only()
+    Tool::new("look", "Looks a word up.", |look: Look, _: &CallContext<'_>| Ok::<_, Failure>(look.word))
+        .read_only()
 }
 
 fn pay() -> Tool {
-    Tool::new("pay", "Pays out.", |look: Look, _: &CallContext<'_>| Ok::<_, Failure>(format!("paid: {}", look.word)))
-        .needs_approval()
+    Tool::new("pay", "Pays out.", |look: Look, _: &CallContext<'_>| {
+        Ok::<_, Failure>(format!("paid: {}", look.word))
+    })
+    .needs_approval()
 }
 
 fn to(specialist: &str, task: &str) -> String {
@@ -134,7 +137,11 @@ pub(crate) fn delegates() -> OnRecord {
     let model = ScriptedModel::new()
         .turn("supervisor", |_| {
             script::calls([
-                ("tu_1", "ask_billing", r#"{"question":"Was INV-311 paid twice?","context":{"invoice":"INV-311"}}"#),
+                (
+                    "tu_1",
+                    "ask_billing",
+                    r#"{"question":"Was INV-311 paid twice?","context":{"invoice":"INV-311"}}"#,
+                ),
                 ("tu_2", "ask_shipping", r#"{"question":"Where is A-7?"}"#),
             ])
         })
@@ -142,7 +149,9 @@ pub(crate) fn delegates() -> OnRecord {
         .turn("supervisor", |_| script::say("INV-311 was paid twice. A-7 waits for form C 23."))
         .turn("billing", |_| script::call("tu_1", "look", r#"{"word":"INV-311"}"#))
         .turn("billing", |_| script::say("Paid on 1 May and on 3 May."))
-        .turn("shipping", |_| script::call("tu_1", HANDOFF_TO_SPECIALIST, &to("customs", "Which form does A-7 wait for?")))
+        .turn("shipping", |_| {
+            script::call("tu_1", HANDOFF_TO_SPECIALIST, &to("customs", "Which form does A-7 wait for?"))
+        })
         .turn("customs", |_| script::say("It waits for form C 23."));
     held(relay, model, "guest-7", &["INV-311, and where is parcel A-7?"], &[])
 }
@@ -185,19 +194,19 @@ pub(crate) fn hostile() -> OnRecord {
         .route("clerk", "end")
         .build()
         .unwrap();
-    let long = "W".repeat(20_000);
+    let answer = format!("{HOSTILE} {}", "W".repeat(9_000));
     let word = serde_json::json!({ "word": HOSTILE }).to_string();
     // No package may hold what turns the direction of text, so of that one the guard tells.
     let lawful = "<b onclick=\"x()\">bold</b> ]]> 👩‍👩‍👧‍👦 %%{init: {}}%%; end";
     let package = serde_json::json!({
-        "specialist": "end", "task": format!("{lawful} {long}"), "context": { "k": "</pre><script>" },
+        "specialist": "end", "task": format!("{lawful} {}", "W".repeat(300)), "context": { "k": "</pre><script>" },
     });
     let model = ScriptedModel::new()
         .turn("clerk", move |_| script::call("tu_1", "look", &word))
         .turn("clerk", |_| script::call("tu_2", HANDOFF_TO_SPECIALIST, &to(HOSTILE, HOSTILE)))
         .turn("clerk", |_| script::call("tu_3", HANDOFF_TO_SPECIALIST, &to("end", HOSTILE)))
         .turn("clerk", move |_| script::call("tu_4", HANDOFF_TO_SPECIALIST, &package.to_string()))
-        .turn("end", |_| script::say(HOSTILE));
+        .turn("end", move |_| script::say(&*answer));
     held(relay, model, "<script>\u{202e}name;%%", &[HOSTILE], &[])
 }
 
