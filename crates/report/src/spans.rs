@@ -59,6 +59,8 @@ impl Story {
             draft: Draft::default(),
             words: BTreeMap::new(),
             before: BTreeMap::new(),
+            depth: 0,
+            deep: Vec::new(),
         };
         let roots: Vec<usize> = file.tree.roots();
         let known: BTreeSet<&str> = roots.iter().filter_map(|root| file.tree.conversation(*root)).collect();
@@ -74,6 +76,9 @@ impl Story {
         teller.draft.user();
         for root in &told {
             teller.root(*root);
+            while let Some((place, run)) = teller.deep.pop() {
+                teller.walk(place, &run);
+            }
         }
         let mut story = teller.finish();
         story.title = match conversation {
@@ -244,15 +249,12 @@ impl Tree {
         true
     }
 
-    /// Finds who stands around whom. A span that stands around itself stands alone.
+    /// Finds who stands around whom. Of spans that say that they stand around each other, the first stands alone.
     fn link(&mut self) {
-        for place in 0..self.nodes.len() {
-            let Some(node) = self.nodes.get(place) else { continue };
-            let Some(parent) = node.span.parent else { continue };
-            let Some(parent) = self.places.get(&(node.layer.clone(), parent)).copied() else { continue };
-            if self.is_within(parent, place) {
-                continue;
-            }
+        let parent = |node: &Node| self.places.get(&(node.layer.clone(), node.span.parent?)).copied();
+        let parents: Vec<Option<usize>> = self.nodes.iter().map(parent).collect();
+        for (place, parent) in parents.into_iter().enumerate() {
+            let Some(parent) = parent else { continue };
             if let Some(node) = self.nodes.get_mut(place) {
                 node.parent = Some(parent);
             }
@@ -260,21 +262,37 @@ impl Tree {
                 parent.children.push(place);
             }
         }
+        self.part();
         let begins: Vec<(u64, u64)> = self.nodes.iter().map(|node| (node.begin(), node.span.span)).collect();
         for node in &mut self.nodes {
             node.children.sort_by_key(|child| begins.get(*child).copied());
         }
     }
 
-    fn is_within(&self, place: usize, above: usize) -> bool {
-        let mut at = Some(place);
-        while let Some(place) = at {
-            if place == above {
-                return true;
+    /// Parts what stands around each other: no root leads there.
+    fn part(&mut self) {
+        let mut is_led_to = vec![false; self.nodes.len()];
+        let roots = (0..self.nodes.len()).filter(|place| self.parent(*place).is_none());
+        let mut next: Vec<usize> = roots.collect();
+        for first in 0..=self.nodes.len() {
+            while let Some(place) = next.pop() {
+                if let Some(is_led_to) = is_led_to.get_mut(place) {
+                    *is_led_to = true;
+                }
+                next.extend(self.nodes.get(place).map(|node| &node.children).into_iter().flatten());
             }
-            at = self.nodes.get(place).and_then(|node| node.parent);
+            if is_led_to.get(first).is_some_and(|is_led_to| !is_led_to) {
+                let parent = self.nodes.get_mut(first).and_then(|node| node.parent.take());
+                if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(parent)) {
+                    parent.children.retain(|child| *child != first);
+                }
+                next.push(first);
+            }
         }
-        false
+    }
+
+    fn parent(&self, place: usize) -> Option<usize> {
+        self.nodes.get(place)?.parent
     }
 
     /// The spans that nothing stands around, in the order in which they began.
@@ -301,7 +319,14 @@ struct Teller<'t> {
     words: BTreeMap<String, String>,
     /// How each conversation ended last.
     before: BTreeMap<String, String>,
+    /// How deep in the tree it is.
+    depth: usize,
+    /// What stands deeper than it goes, each with its run: told when it has come back.
+    deep: Vec<(usize, String)>,
 }
+
+/// No run nests so deep; a file may.
+const DEEPEST: usize = 200;
 
 impl<'t> Teller<'t> {
     fn root(&mut self, place: usize) {
@@ -347,9 +372,15 @@ impl<'t> Teller<'t> {
     }
 
     fn children(&mut self, node: &'t Node, run: &str) {
+        if self.depth == DEEPEST {
+            self.deep.extend(node.children.iter().rev().map(|child| (*child, run.to_owned())));
+            return;
+        }
+        self.depth += 1;
         for child in &node.children {
             self.walk(*child, run);
         }
+        self.depth -= 1;
     }
 
     fn walk(&mut self, place: usize, run: &str) {
@@ -360,12 +391,17 @@ impl<'t> Teller<'t> {
                 self.draft.agent(&run, node.text(names::AGENT_NAME).unwrap_or_default());
                 self.children(node, &run);
             }
-            names::CHAT => self.chat(node, run),
-            names::EXECUTE_TOOL => self.tool(node, run),
-            names::HANDOFF => self.handoff(node, run),
             names::DELEGATE => self.delegate(node, run),
-            // A later release may have spans of other names.
-            _ => self.children(node, run),
+            // A later release may have spans of other names, and more within those that are known.
+            name => {
+                match name {
+                    names::CHAT => self.chat(node, run),
+                    names::EXECUTE_TOOL => self.tool(node, run),
+                    names::HANDOFF => self.handoff(node, run),
+                    _ => {}
+                }
+                self.children(node, run);
+            }
         }
     }
 
@@ -493,12 +529,15 @@ impl<'t> Teller<'t> {
 
     /// What the user said, where the first request under a span has it.
     fn heard(&self, place: usize) -> Option<String> {
-        let node = self.tree.nodes.get(place)?;
-        if node.is(names::CHAT) {
-            let heard = messages(node.text(INPUT_MESSAGES)?);
-            return heard.iter().rev().filter(|message| message.role == "user").find_map(Message::text);
+        let mut next = vec![place];
+        while let Some(node) = self.tree.nodes.get(next.pop()?) {
+            if node.is(names::CHAT) {
+                let heard = messages(node.text(INPUT_MESSAGES)?);
+                return heard.iter().rev().filter(|message| message.role == "user").find_map(Message::text);
+            }
+            next.extend(node.children.iter().rev());
         }
-        node.children.iter().find_map(|child| self.heard(*child))
+        None
     }
 
     fn finish(mut self) -> Story {

@@ -169,10 +169,12 @@ fn hop_line(story: &Story, hop: &Hop) -> String {
             format!("{from} ⇒ {to}: handoff{number}, {crossed} cross, {behind} left behind")
         }
         Passage::TakenOut => format!("{from} ⇒ {to}: handoff taken out, {crossed}, {behind} left behind"),
-        Passage::NotTaken { why } => format!("{from} ⇏ {to}: handoff not taken, {}", why.replace('_', " ")),
+        Passage::NotTaken { why } => {
+            format!("{from} ⇏ {to}: handoff not taken, {}", short(why, 120).replace('_', " "))
+        }
         Passage::Refused { guard, detail, code } => {
             let why = detail.as_deref().or(code.as_deref()).unwrap_or_default();
-            format!("{from} ⇏ {to}: handoff refused by {guard}: {}", short(why, 300))
+            format!("{from} ⇏ {to}: handoff refused by {}: {}", short(guard, 60), short(why, 300))
         }
     }
 }

@@ -150,4 +150,6 @@ fn spans_that_stand_around_each_other_are_told_once() {
     let story = Story::of_spans([line(1, 1), line(2, 3), line(3, 2)].concat().as_bytes(), None).unwrap();
     assert!(story.hops.iter().all(|hop| matches!(hop.outcome, Passage::Refused { .. })));
     assert_eq!(story.refusals().len(), 3);
+    let deep: String = (1..20_000).map(|span| line(span, span - 1)).collect();
+    assert_eq!(Story::of_spans(deep.as_bytes(), None).unwrap().refusals().len(), 19_999);
 }
