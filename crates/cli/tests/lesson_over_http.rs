@@ -164,6 +164,24 @@ impl Blow<'_> {
         }
     }
 
+    /// How many requests came, those made again included.
+    fn requests(self) -> usize {
+        match (self.told().0, self.fault.name()) {
+            ("answered", "slow_events") => 4,
+            // Behind the answer stand calls that nobody wrote, and they are seen to.
+            ("answered", "duplicate_ids") => {
+                if self.at == 4 {
+                    5
+                } else {
+                    4
+                }
+            }
+            ("answered" | "waiting", _) => 5,
+            _ if self.is_lasting => self.at + 2,
+            _ => self.at,
+        }
+    }
+
     /// The tools that were begun when the lesson came to its end.
     fn tools(self) -> Vec<&'static str> {
         let Self { at, is_lasting, .. } = self;
@@ -224,13 +242,13 @@ fn held(blow: Blow<'_>) {
     nothing_ran_twice(&place, run, &blow.tools());
     let log = first.log();
     assert_eq!((log.refused, log.noted.len()), (0, 0), "{blow:?}: {log:?}");
+    assert_eq!(log.requests, blow.requests() as u64, "{blow:?}");
     assert!(log.faults[fault.name()] >= 1, "{blow:?}");
     assert_eq!(outcome["done"], json!([]), "{blow:?}");
     if matches!(end, "answered" | "waiting") {
         assert_eq!(outcome["again"], Value::Null, "{blow:?}");
         return;
     }
-    assert_eq!(log.requests, if is_lasting { at + 2 } else { at } as u64, "{blow:?}");
     drop(first);
     let second = server(at - 1, None);
     let row = gone_on(&place, outcome["again"].as_str().unwrap(), &second);
