@@ -201,6 +201,7 @@ impl Command {
             | Self::Cancel { .. }
             | Self::Verify { .. }
             | Self::Cassette { .. }
+            | Self::Report(_)
             | Self::Export { .. } => None,
         }
     }

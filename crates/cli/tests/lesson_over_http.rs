@@ -130,7 +130,7 @@ impl Blow<'_> {
             )
         };
         match self.fault.name() {
-            "rate_limited" => {
+            "rate_limited" | "rate_limited_until" => {
                 let limit = "rate_limit_error: This request would exceed your organization's rate limit";
                 service(429, limit, "budget")
             }

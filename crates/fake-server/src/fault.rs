@@ -146,7 +146,8 @@ impl Fault {
     /// One of the next kind, in the order in which they are declared. A match, so that none is left out.
     fn next_kind(&self) -> Option<Self> {
         Some(match self {
-            Self::RateLimited { .. } => Self::Overloaded,
+            Self::RateLimited { .. } => Self::RateLimitedUntil(1),
+            Self::RateLimitedUntil(_) => Self::Overloaded,
             Self::Overloaded => Self::ApiError,
             Self::ApiError => Self::Timeout,
             Self::Timeout => Self::SlowHeaders(2000),

@@ -1,7 +1,6 @@
 //! `report`: what happened in a run, or in a file of spans.
 
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 use serde::Serialize;
