@@ -301,10 +301,10 @@ fn strike_answer(fault: &Fault, answer: &mut Answer, number: u64) {
 fn strike_wire(fault: &Fault, answer: &mut Answer) {
     match fault {
         Fault::SlowHeaders(millis) => {
-            answer.delay = answer.delay.saturating_add(Duration::from_millis(*millis))
+            answer.delay = answer.delay.saturating_add(Duration::from_millis(*millis));
         }
         Fault::SlowEvents(millis) => {
-            answer.pause = answer.pause.saturating_add(Duration::from_millis(*millis))
+            answer.pause = answer.pause.saturating_add(Duration::from_millis(*millis));
         }
         Fault::HangUp => answer.cut = Some(Cut::Unanswered),
         Fault::CutAfterBytes(bytes) => answer.cut = Some(Cut::Bytes(*bytes)),

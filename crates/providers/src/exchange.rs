@@ -43,9 +43,16 @@ pub(crate) struct Lost {
     pub(crate) used: Usage,
 }
 
-impl From<ProviderError> for Lost {
+impl Lost {
+    /// Boxed, since a result is moved often and seldom this.
+    pub(crate) fn of(error: ProviderError, used: Usage) -> Box<Self> {
+        Box::new(Self { error, used })
+    }
+}
+
+impl From<ProviderError> for Box<Lost> {
     fn from(error: ProviderError) -> Self {
-        Self { error, used: Usage::default() }
+        Lost::of(error, Usage::default())
     }
 }
 
@@ -83,14 +90,14 @@ impl Exchange {
         service: &Service,
         sent: &Sent<'_>,
         tell: Tell<'_>,
-    ) -> Result<ModelResponse, Lost> {
+    ) -> Result<ModelResponse, Box<Lost>> {
         self.reply(service, sent, tell).map_err(|lost| match &self.key {
-            Some(key) => Lost { error: scrub(lost.error, key), ..lost },
+            Some(key) => Lost::of(scrub(lost.error, key), lost.used),
             None => lost,
         })
     }
 
-    fn reply(&self, service: &Service, sent: &Sent<'_>, tell: Tell<'_>) -> Result<ModelResponse, Lost> {
+    fn reply(&self, service: &Service, sent: &Sent<'_>, tell: Tell<'_>) -> Result<ModelResponse, Box<Lost>> {
         let response = self.send(service, sent).map_err(|error| broken(error, sent.waited))?;
         let mut head = Head::new(response.status().as_u16());
         for (name, value) in response.headers() {
@@ -165,11 +172,11 @@ impl Exchange {
         mut reader: impl Read,
         sent: &Sent<'_>,
         tell: Tell<'_>,
-    ) -> Result<ModelResponse, Lost> {
+    ) -> Result<ModelResponse, Box<Lost>> {
         let mut stream = service.stream(head, self.limits);
         let come = read_into(&mut stream, &mut reader, sent, tell);
         let used = stream.used();
-        come.and_then(|()| stream.finish()).map_err(|error| Lost { error, used })
+        come.and_then(|()| stream.finish()).map_err(|error| Lost::of(error, used))
     }
 }
 

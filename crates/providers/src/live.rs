@@ -69,7 +69,7 @@ impl Live {
 
     /// Asks until there is a reply, or asking again does not help. What attempts used that broke off is part of what the
     /// call used.
-    fn attempts(&self, request: &ModelRequest<'_>) -> Result<ModelResponse, Lost> {
+    fn attempts(&self, request: &ModelRequest<'_>) -> Result<ModelResponse, Box<Lost>> {
         let body = self.service.encode(request, self.observer.is_some())?;
         let waited = match request.time_left {
             Some(left) => self.deadline.min(Duration::from_millis(left)),
@@ -81,7 +81,7 @@ impl Live {
         loop {
             let time_left = until.saturating_sub(self.clock.elapsed());
             if time_left.is_zero() {
-                return Err(Lost { error: ProviderError::TimedOut { waited }, used });
+                return Err(Lost::of(ProviderError::TimedOut { waited }, used));
             }
             let mut has_told = false;
             let mut tell = |words: &str| {
@@ -107,7 +107,7 @@ impl Live {
             };
             let time_left = until.saturating_sub(self.clock.elapsed());
             let Some(pause) = self.pause(&error, attempt).filter(|pause| *pause < time_left) else {
-                return Err(Lost { error, used });
+                return Err(Lost::of(error, used));
             };
             // What the service said may quote the conversation, and is not for a log.
             let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
@@ -150,7 +150,8 @@ fn backoff(attempt: u32, now: SystemTime) -> Duration {
 
 impl Model for Live {
     fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        self.attempts(&request).map_err(|Lost { error, used }| {
+        self.attempts(&request).map_err(|lost| {
+            let Lost { error, used } = *lost;
             ModelError::from(error).charged(used.total_input_tokens(), used.output_tokens)
         })
     }

@@ -188,6 +188,29 @@ fn an_endless_stream_is_cut_off() {
     assert_eq!((error.blame(), error.retry()), (Blame::Budget, Retry::Never));
 }
 
+/// A message of very many members, which would take very long to join, is cut off, however its members come.
+#[test]
+fn a_message_of_many_members_is_cut_off() {
+    let many: Value = (0..100_000).map(|number| (format!("m{number}"), json!(1))).collect();
+    let mut begun = reply(&[], "end_turn");
+    let start = |message: &Value| ("message_start", json!({"type": "message_start", "message": message}));
+    let end = |delta: &Value, usage: &Value| {
+        ("message_delta", json!({"type": "message_delta", "delta": delta, "usage": usage}))
+    };
+    let rows = [
+        vec![start(&begun), end(&many, &json!({}))],
+        vec![start(&begun), end(&json!({}), &many)],
+        vec![start(&many), end(&many, &many)],
+    ];
+    for events in rows {
+        let error = streamed(wire(&events, "\n").as_bytes(), 1 << 20).0.unwrap_err();
+        assert_eq!(error.to_string(), "the reply exceeds 1024 members");
+    }
+    begun["usage"] = many;
+    let error = streamed(wire(&[start(&begun)], "\n").as_bytes(), 1 << 20).0.unwrap_err();
+    assert_eq!(error.to_string(), "the reply exceeds 1024 members");
+}
+
 const NAMES: [&str; 8] = [
     "message_start",
     "content_block_start",

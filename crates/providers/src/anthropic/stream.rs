@@ -133,6 +133,8 @@ impl Stream {
         if let Some(usage) = message.get("usage") {
             self.usage = usage.read().map_err(|error| malformed("usage", &error))?;
         }
+        self.bear(&message)?;
+        self.bear(&self.usage)?;
         self.message = Some(message);
         Ok(())
     }
@@ -186,6 +188,9 @@ impl Stream {
 
     /// The counts of this event are those of the whole message so far.
     fn end(&mut self, event: &MessageDelta) -> Result<(), ProviderError> {
+        for members in event.delta.iter().chain(&event.usage) {
+            self.bear(members)?;
+        }
         let Some(message) = &mut self.message else {
             return Err(ProviderError::malformed("the stream ends a message that it has not begun"));
         };
@@ -195,7 +200,16 @@ impl Stream {
         if let Some(usage) = &event.usage {
             self.usage.merge(usage);
         }
-        Ok(())
+        self.message.iter().chain([&self.usage]).try_for_each(|members| self.bear(members))
+    }
+
+    /// Members are looked for one by one, so that very many would take very long.
+    fn bear(&self, members: &Members) -> Result<(), ProviderError> {
+        let most = self.limits.blocks;
+        match members.0.len() > most {
+            true => Err(ProviderError::TooLarge { what: "the reply", most, unit: "members" }),
+            false => Ok(()),
+        }
     }
 
     /// The reply, once the bytes have ended.
