@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::nearest::nearest;
-use crate::{ask, ci, crash, example, help, lesson, live_test, sdk_check, soak, tidy};
+use crate::{ask, ci, crash, example, fuzz, help, lesson, live_test, sdk_check, soak, tidy};
 
 /// A command of `cargo xtask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,7 @@ pub(crate) enum Command {
     Ci,
     Soak,
     Crash,
+    Fuzz,
     SdkCheck,
     LiveTest,
     Tidy,
@@ -30,6 +31,7 @@ impl Command {
         Self::Ci,
         Self::Soak,
         Self::Crash,
+        Self::Fuzz,
         Self::SdkCheck,
         Self::LiveTest,
         Self::Tidy,
@@ -44,6 +46,7 @@ impl Command {
             Self::Ci => "ci",
             Self::Soak => "soak",
             Self::Crash => "crash",
+            Self::Fuzz => "fuzz",
             Self::SdkCheck => "sdk-check",
             Self::LiveTest => "live-test",
             Self::Tidy => "tidy",
@@ -74,6 +77,10 @@ impl Command {
             Self::Crash => (
                 "crash [KILLS] [SEED]",
                 "runs whose processes are killed at random moments, 2000 times unless you say how often; minutes",
+            ),
+            Self::Fuzz => (
+                "fuzz [TARGET] [SECONDS]",
+                "each decoder against a fuzzer, 300 seconds unless you say how long; needs a nightly compiler",
             ),
             Self::SdkCheck => (
                 "sdk-check",
@@ -108,6 +115,7 @@ impl Command {
             Self::Ci => self.alone(&args).and_then(|()| ci::run()),
             Self::Soak => soak::run(args),
             Self::Crash => crash::run(args),
+            Self::Fuzz => fuzz::run(args),
             Self::SdkCheck => self.alone(&args).and_then(|()| sdk_check::run()),
             Self::LiveTest => live_test::run(&args),
             Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),

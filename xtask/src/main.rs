@@ -10,6 +10,7 @@ mod command;
 mod crash;
 mod example;
 mod fault;
+mod fuzz;
 mod help;
 mod launch;
 mod lesson;

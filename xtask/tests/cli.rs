@@ -34,7 +34,7 @@ fn an_unknown_command_is_misuse() {
     assert_eq!(text(&output.stdout), "");
     assert_eq!(
         text(&output.stderr),
-        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, soak, crash, sdk-check, live-test, tidy, help\n"
+        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, soak, crash, fuzz, sdk-check, live-test, tidy, help\n"
     );
 }
 
@@ -90,6 +90,15 @@ fn the_examples_are_listed() {
     for other in ["  ask ", "  kit ", "  lesson-"] {
         assert!(!text(&alone.stdout).contains(other), "{other}");
     }
+}
+
+#[test]
+fn an_unknown_target_of_the_fuzzer_is_misuse() {
+    let output = xtask(&["fuzz", "ssse"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stdout), "");
+    let said = text(&output.stderr);
+    assert!(said.starts_with("error: no target `ssse`; did you mean `sse`?\ntargets: address, "), "{said}");
 }
 
 #[test]

@@ -66,6 +66,7 @@ const EDGE: &[&str] = &[
     "sommelier-fake-server",
     "sommelier-otel",
     "sommelier-cassette",
+    "sommelier-fuzz-cases",
 ];
 
 /// Features are shared by the whole build, so one package's `preserve_order` would change all of them.

@@ -36,10 +36,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The crash harness is a test in the form of a crate, since its victim is a program.
+/// The crash harness is a test in the form of a crate, since its victim is a program; so are the cases of the fuzzer, since
+/// they are run by two.
 fn is_library(path: &str) -> bool {
     path.starts_with("crates/")
         && !path.starts_with("crates/crash/")
+        && !path.starts_with("crates/fuzz-cases/")
         && path.split('/').nth(2) == Some("src")
         && !is_test_file(path)
 }

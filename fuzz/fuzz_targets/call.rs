@@ -1,0 +1,3 @@
+#![no_main]
+
+sommelier_fuzz::target!("call");
