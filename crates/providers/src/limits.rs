@@ -8,7 +8,7 @@ pub struct ReplyLimits {
     pub event_bytes: usize,
     /// Bytes of a whole reply, streamed or not.
     pub total_bytes: usize,
-    /// Blocks, or calls, in one reply; members of a streamed message as well.
+    /// Blocks, or calls, in one reply.
     pub blocks: usize,
 }
 

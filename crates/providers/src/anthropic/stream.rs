@@ -133,8 +133,8 @@ impl Stream {
         if let Some(usage) = message.get("usage") {
             self.usage = usage.read().map_err(|error| malformed("usage", &error))?;
         }
-        self.bear(&message)?;
-        self.bear(&self.usage)?;
+        bear(&message)?;
+        bear(&self.usage)?;
         self.message = Some(message);
         Ok(())
     }
@@ -189,7 +189,7 @@ impl Stream {
     /// The counts of this event are those of the whole message so far.
     fn end(&mut self, event: &MessageDelta) -> Result<(), ProviderError> {
         for members in event.delta.iter().chain(&event.usage) {
-            self.bear(members)?;
+            bear(members)?;
         }
         let Some(message) = &mut self.message else {
             return Err(ProviderError::malformed("the stream ends a message that it has not begun"));
@@ -200,16 +200,7 @@ impl Stream {
         if let Some(usage) = &event.usage {
             self.usage.merge(usage);
         }
-        self.message.iter().chain([&self.usage]).try_for_each(|members| self.bear(members))
-    }
-
-    /// Members are looked for one by one, so that very many would take very long.
-    fn bear(&self, members: &Members) -> Result<(), ProviderError> {
-        let most = self.limits.blocks;
-        match members.0.len() > most {
-            true => Err(ProviderError::TooLarge { what: "the reply", most, unit: "members" }),
-            false => Ok(()),
-        }
+        self.message.iter().chain([&self.usage]).try_for_each(bear)
     }
 
     /// The reply, once the bytes have ended.
@@ -239,6 +230,16 @@ impl Stream {
             message.put("usage", RawJson::of(&self.usage).map_err(unfit)?);
         }
         decode(&serde_json::to_vec(&message).map_err(unfit)?)
+    }
+}
+
+/// The most members of a message and of its count. They are looked for one by one, so that very many would take very long.
+const MEMBERS: usize = 1024;
+
+fn bear(members: &Members) -> Result<(), ProviderError> {
+    match members.0.len() > MEMBERS {
+        true => Err(ProviderError::TooLarge { what: "the reply", most: MEMBERS, unit: "members" }),
+        false => Ok(()),
     }
 }
 
