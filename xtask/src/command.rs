@@ -24,7 +24,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Lesson,
         Self::Example,
         Self::Ask,
