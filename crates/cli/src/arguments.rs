@@ -13,6 +13,7 @@ use sommelier_store::Token;
 use crate::command::LESSON;
 use crate::fault::Fault;
 use crate::model::{Asking, Choice};
+use crate::watched::Watching;
 use crate::words::is_seen;
 
 /// Conversations with the house Reservo that survive a crash.
@@ -31,6 +32,8 @@ pub(crate) struct Arguments {
     /// What the clock of the records shows, for tests.
     #[arg(long, global = true, value_name = "TIME", hide = true)]
     pub(crate) now: Option<DateTime>,
+    #[command(flatten)]
+    pub(crate) watching: Watching,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

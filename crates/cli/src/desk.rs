@@ -10,7 +10,7 @@ use reservo_ledger::SqliteBookings;
 use sommelier_handoff::{Millis, Relay, Replay};
 use sommelier_runner::durable::replay;
 use sommelier_runner::journal::Record;
-use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled};
+use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled, Turn};
 use sommelier_store::{Journal, Options, SqliteStore};
 
 use crate::arguments::{Arguments, Lease};
@@ -19,6 +19,7 @@ use crate::file::JournalFile;
 use crate::house::{house, mock_house, relay};
 use crate::model::Decider;
 use crate::teller::Teller;
+use crate::watched::Watching;
 
 /// How long a lease runs, in milliseconds: so long a run of a process that has died waits for another.
 const TERM: Millis = 3_000;
@@ -46,6 +47,7 @@ pub(crate) struct Desk {
     pub(crate) decider: Decider,
     runner: Runner<'static>,
     now: Option<Millis>,
+    watching: Watching,
     // The last one to close the file leaves it whole, without a log beside it, and only the store knows when not to.
     pub(crate) store: SqliteStore,
 }
@@ -90,8 +92,22 @@ impl Desk {
         decider.tape().begin()?;
         let now = arguments.now.map(crate::time::millis);
         let runner = Runner::new(decider.clone());
-        let runner = runner.gate(Gate::ask_all()).clock(move || now.unwrap_or_else(by_system));
-        Ok(Self { file, relay, decider, runner, now, store })
+        let mut runner = runner.gate(Gate::ask_all()).clock(move || now.unwrap_or_else(by_system));
+        let watching = arguments.watching.clone();
+        if let Some(trace) = watching.trace() {
+            runner = runner.trace(trace.to_string());
+        }
+        if watching.has_contents() {
+            runner = runner.show_contents();
+        }
+        Ok(Self { file, relay, decider, runner, now, store, watching })
+    }
+
+    /// What somebody says, for the agents to hear: at which of them a conversation begins that begins with it, it says itself.
+    /// Each turn is told in a trace of its own.
+    pub(crate) fn turn(&self, text: &str) -> Turn {
+        let turn = Turn::new(text).at(reservo::entry(text).name());
+        self.watching.trace().iter().fold(turn, |turn, trace| turn.trace(trace.to_string()))
     }
 
     /// Milliseconds since 1970.

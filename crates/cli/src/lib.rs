@@ -43,6 +43,7 @@ mod story;
 mod tape;
 mod teller;
 mod time;
+mod watched;
 mod words;
 
 use std::ffi::OsString;
@@ -96,6 +97,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, io: Io<'_>) -> u8 {
         }
     };
     teller.json = read.json;
-    let ended = command::run(read, &mut teller, &mut input);
+    let watching = read.watching.clone();
+    let ended = watching.over(&mut teller, |teller| command::run(read, teller, &mut input));
     teller.end(ended)
 }

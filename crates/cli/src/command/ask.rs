@@ -1,7 +1,5 @@
 //! `ask`: one text, one answer.
 
-use sommelier_runner::Turn;
-
 use crate::arguments::Ask;
 use crate::desk::Desk;
 use crate::fault::Fault;
@@ -13,7 +11,7 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, asked: Ask) -> Result<u8
         Some(name) => name,
         None => desk.fresh_name("run")?,
     };
-    let turn = Turn::new(&*text).at(reservo::entry(&text).name());
+    let turn = desk.turn(&text);
     let turn = key.iter().fold(turn, |turn, key| turn.key(key));
     let settled = desk.drive(teller, &run, lease, |driver| driver.submit(&run, turn.clone()))?;
     super::tell(desk, teller, &run, &settled)

@@ -2,14 +2,12 @@
 
 use std::io::{BufRead, Read};
 
-use serde::Serialize;
-use sommelier_runner::Turn;
-
 use crate::arguments::Lease;
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::rows::SettledRow;
 use crate::teller::{Input, Teller};
+use serde::Serialize;
 
 /// What a person at a terminal is told first.
 const GREETING: &str = "Ctrl-D ends the chat. What it waits for is answered from another terminal, by the command that is shown.";
@@ -93,7 +91,7 @@ impl Talk {
             show(teller, &row, seen)?;
             refuse_if_over(&row)?;
         }
-        let turn = Turn::new(&*line).at(reservo::entry(&line).name());
+        let turn = desk.turn(&line);
         let settled =
             desk.drive(teller, name, Lease::WAITED_FOR, |driver| driver.submit(name, turn.clone()))?;
         let row = SettledRow::of(desk, name, &settled)?;

@@ -1,10 +1,5 @@
 //! `lesson`: the case of lesson 05, held with any model and looked at.
 
-use reservo::case::REQUEST;
-use serde::Serialize;
-use sommelier_handoff::Step;
-use sommelier_runner::Turn;
-
 use crate::arguments::Lease;
 use crate::desk::Desk;
 use crate::fault::{Fault, unknown_run};
@@ -13,6 +8,9 @@ use crate::rows::SettledRow;
 use crate::story::{CallRow, Story};
 use crate::teller::Teller;
 use crate::words::counted;
+use reservo::case::REQUEST;
+use serde::Serialize;
+use sommelier_handoff::Step;
 
 /// The lesson that is held here.
 pub(crate) const NUMBER: &str = "05";
@@ -43,7 +41,7 @@ struct Tokens {
 /// 0 answered, 1 ended otherwise or an invariant is broken, 3 waiting for a person.
 pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>) -> Result<u8, Fault> {
     let name = desk.fresh_name(&format!("lesson-{NUMBER}"))?;
-    let turn = Turn::new(REQUEST).at(reservo::entry(REQUEST).name());
+    let turn = desk.turn(REQUEST);
     let settled =
         desk.drive(teller, &name, Lease::WAITED_FOR, |driver| driver.submit(&name, turn.clone()))?;
     let records = desk.records(&name)?;

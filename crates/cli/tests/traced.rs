@@ -1,0 +1,73 @@
+//! The spans of what a command does: where they go, in which trace, with what in them.
+#![expect(clippy::unwrap_used, reason = "a test may; clippy excuses only the test functions themselves")]
+
+mod harness;
+
+use std::net::TcpListener;
+
+use harness::{BOOKING, Place, RUNNING_CASE};
+use sommelier_metrics::ClosedSpan;
+
+/// The spans that a file has.
+fn spans(place: &Place, file: &str) -> Vec<ClosedSpan> {
+    let text = std::fs::read_to_string(place.path(file)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// S3-31: lines are added to a file, each command's after those of the one before; a turn that is gone on with names the trace in
+/// which it began.
+#[test]
+fn spans_are_added_to_a_file() {
+    let place = Place::new();
+    let file = place.path("spans.jsonl");
+    let to_file = ["--trace-file", file.to_str().unwrap()];
+    let asked = place.says(&[&["ask", BOOKING, "--conversation", "c"], &to_file[..]].concat());
+    assert_eq!(asked.code, 3);
+    let question = place.says(&["inbox", "--json"]).json()["questions"][0]["id"].as_str().unwrap().to_owned();
+    place.says(&[&["answer", &question, "approve"], &to_file[..]].concat()).fine();
+
+    let roots: Vec<ClosedSpan> =
+        spans(&place, "spans.jsonl").into_iter().filter(ClosedSpan::is_root).collect();
+    let told = |root: &ClosedSpan| {
+        ["end", "trace", "resumed_trace"].map(|name| root.fields.text(name).unwrap_or_default().to_owned())
+    };
+    let [[waiting, began, none], [answered, trace, resumed]] = [told(&roots[0]), told(&roots[1])];
+    assert_eq!([&*waiting, &*answered, &*none], ["waiting", "answered", ""]);
+    assert_eq!(resumed, began);
+    assert!(began.len() == 32 && trace.len() == 32 && trace != began, "{began} {trace}");
+    assert_ne!(roots[0].layer, roots[1].layer);
+}
+
+/// What was said is in the spans where it is asked for, and not otherwise.
+#[test]
+fn contents_are_in_the_spans_where_they_are_asked_for() {
+    let place = Place::new();
+    for (file, flags) in [("without.jsonl", &[][..]), ("with.jsonl", &["--contents"][..])] {
+        let path = place.path(file);
+        place.says(&[&["ask", RUNNING_CASE, "--trace-file", path.to_str().unwrap()], flags].concat()).fine();
+    }
+    let has = |file: &str, words: &str| std::fs::read_to_string(place.path(file)).unwrap().contains(words);
+    for words in ["gen_ai.input.messages", "don't show up", "gen_ai.tool.call.result"] {
+        assert_eq!([has("without.jsonl", words), has("with.jsonl", words)], [false, true], "{words}");
+    }
+}
+
+/// A viewer that is away costs no answer, and is told; an address that is none is wrong use.
+#[test]
+fn a_viewer_that_is_away_costs_nothing() {
+    let place = Place::new();
+    let away = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", away.local_addr().unwrap());
+    drop(away);
+    let said = place.says(&["ask", RUNNING_CASE, "--otlp", &url]);
+    assert_eq!(said.code, 0);
+    assert!(said.err.starts_with("sommelier: 10 of 10 spans did not reach the collector: "), "{}", said.err);
+    let said = place.says(&["ask", RUNNING_CASE, "--otlp", "localhost:4317"]);
+    assert_eq!(
+        (said.code, &*said.err),
+        (
+            2,
+            "sommelier: spans cannot be sent to \"localhost:4317\": it begins with neither http:// nor https://\n"
+        )
+    );
+}
