@@ -34,7 +34,9 @@ impl Usage {
     /// use sommelier_protocol::Usage;
     ///
     /// let mut usage = Usage::new(10, 7);
-    /// usage.add(&Usage { cache_read_input_tokens: Some(5), ..Usage::new(10, 1) });
+    /// let mut other = Usage::new(10, 1);
+    /// other.cache_read_input_tokens = Some(5);
+    /// usage.add(&other);
     /// assert_eq!((usage.total_input_tokens(), usage.output_tokens), (25, 8));
     /// ```
     pub fn add(&mut self, other: &Self) {

@@ -1,6 +1,6 @@
 //! The chat form of local servers: requests as bytes, and replies with all that is odd about them.
 
-#![expect(clippy::unwrap_used, reason = "a test ends where something unexpected stands")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends where something unexpected stands")]
 
 mod support;
 
@@ -403,6 +403,13 @@ fn a_broken_stream_is_told() {
             streamed(&(chunk(&json!({"content": "Hi"}), &Value::Null) + &wire), 11, None).0.unwrap_err();
         assert_eq!(error.to_string(), "server_error: Out of memory.");
         assert_eq!(error.retry(), Retry::Backoff);
+    }
+    // A code stands for the status that the error would have had, where it can be one of an error.
+    for (code, status) in [("429", 429), ("\"503\"", 503), ("200", 500), ("999", 500), ("\"no_memory\"", 500)]
+    {
+        let wire = format!("data: {{\"error\":{{\"message\":\"No.\",\"code\":{code}}}}}\n\n");
+        let Err(ProviderError::Service(error)) = streamed(&wire, 11, None).0 else { panic!("{code}") };
+        assert_eq!(error.status, status, "{code}");
     }
     let error = streamed("data: <html>\n\n", 4, None).0.unwrap_err();
     assert!(matches!(error, ProviderError::Malformed { .. }), "{error}");

@@ -86,7 +86,8 @@ fn asked(server: &FakeServer, is_streamed: bool) -> (Result<ModelResponse, Provi
     (reply, waited)
 }
 
-/// S1-18. With every setting the request breaks no rule of the service, plain or streamed, and brings the same reply.
+/// S1-18. With every setting the request breaks no rule of the service, plain or streamed, and brings the same reply; the second
+/// time the prompt cache serves it.
 #[test]
 fn a_request_with_every_setting_is_legal() {
     let server = server(SCRIPT, &[]);
@@ -96,6 +97,10 @@ fn a_request_with_every_setting_is_legal() {
     assert_eq!((plain.words(), plain.stop_reason.clone()), ("I look.".into(), Some(StopReason::ToolUse)));
     assert_eq!(plain.content[1].as_tool_use().unwrap().input().get(), r#"{"room":"Focus"}"#);
     plain.id = streamed.id.clone();
+    // The breakpoints stand where the second request is as the first was: what one wrote into the cache the other reads.
+    let written = plain.usage.cache_creation_input_tokens.replace(0);
+    assert!(written.is_some_and(|tokens| tokens > 0), "{:?}", plain.usage);
+    plain.usage.cache_read_input_tokens = written;
     assert_eq!(streamed, plain);
     let log = server.log();
     assert_eq!((log.requests, log.refused, log.noted.len()), (2, 0, 0), "{log:?}");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use sommelier_protocol::{Message, ModelRequest, ModelResponse};
+use sommelier_protocol::{Message, ModelRequest, ModelResponse, Usage};
 use sommelier_providers::{
     Blame, Clock, Heard, Live, LiveBuilder, Observer, ProviderError, ReplyLimits, SetupError, anthropic,
     openai,
@@ -317,7 +317,12 @@ fn a_stream_that_breaks_off_is_asked_for_again() {
     let answers =
         [Answer::stream(&whole).cut(first), Answer::stream(wire(&failed, "\n")), Answer::stream(&whole)];
     let (double, notes, pauses) = (Double::answering(answers), Notes::default(), Pauses::default());
-    assert_eq!(asking(at(&double).clock(pauses.clone()).stream_to(notes.clone())), Ok(plain()));
+    let mut expected = plain();
+    // What the service had counted for each of the two.
+    let mut begun = Usage::new(12, 1);
+    (begun.cache_creation_input_tokens, begun.cache_read_input_tokens) = (Some(7), Some(5));
+    (0..2).for_each(|_| expected.usage.add(&begun));
+    assert_eq!(asking(at(&double).clock(pauses.clone()).stream_to(notes.clone())), Ok(expected));
     let told = ["Focus is", "Again", "Focus is", "Again", "Focus is", " free. \u{1f600}", "Whole"];
     assert_eq!(notes.all(), told.map(|note| format!("clerk: {note}")));
     assert_eq!(pauses.millis(), [500, 1000]);
