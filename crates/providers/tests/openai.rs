@@ -1,6 +1,6 @@
 //! The chat form of local servers: requests as bytes, and replies with all that is odd about them.
 
-#![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends where something unexpected stands")]
+#![expect(clippy::unwrap_used, reason = "a test ends where something unexpected stands")]
 
 mod support;
 
