@@ -269,3 +269,27 @@ fn conversations_have_numbers_and_may_be_renamed() {
                     a asks in another conversation than the 3 that are recorded";
     assert_eq!(told, expected);
 }
+
+/// What services and drivers make by chance is in no file: ids of replies and calls, the names of conversations.
+#[test]
+fn two_recordings_that_differ_by_chance_are_one_file() {
+    let relay = pair();
+    let recorded = |chance: &'static str| {
+        let said = move |mut reply: ModelResponse| {
+            reply.id = format!("msg_{chance}").into();
+            reply
+        };
+        let id = format!("toolu_{chance}");
+        let model = ScriptedModel::new()
+            .turn("a", move |_| said(script::call(&id, "look", r#"{"word":"x"}"#)))
+            .turn("a", move |request| {
+                said(script::say(format!("{} by toolu_{chance} in {}", request.messages.len(), request.run)))
+            });
+        let recorder = recorder(model, &relay);
+        run(&recorder, &relay, &format!("ask-{chance}"), "hello");
+        recorder.cassette().to_json().unwrap()
+    };
+    let file = recorded("01A09q90qw90lq917835lq9");
+    assert_eq!(recorded("01B11q90qw90lq917835lr1"), file);
+    assert!(file.contains(r#""text": "3 by call_1 in conversation""#) && !file.contains("01A09"), "{file}");
+}
