@@ -145,7 +145,7 @@ pub(crate) fn outcome_of(
 ) -> Result<Box<ModelResponse>, ModelError> {
     let reply = match outcome {
         Ok(reply) => reply,
-        Err(error) => return Err(redactor.error(error.clone())),
+        Err(error) => return Err(redactor.error(error)),
     };
     let mut node =
         serde_json::to_string(reply).ok().and_then(|json| Node::of_json(&json)).unwrap_or(Node::NULL);

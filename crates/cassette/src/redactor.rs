@@ -132,17 +132,25 @@ impl Redactor {
         text
     }
 
-    /// An error of a model as it may be kept.
-    pub(crate) fn error(&self, mut error: ModelError) -> ModelError {
-        match &mut error {
-            ModelError::Unreachable { detail }
-            | ModelError::Service { detail, .. }
-            | ModelError::Malformed { detail }
-            | ModelError::TimedOut { detail }
-            | ModelError::OffRecord { detail } => *detail = self.redact(detail),
-            _ => {}
+    /// An error of a model as it may be kept: whichever it is, each text in it passes.
+    pub(crate) fn error(&self, error: &ModelError) -> ModelError {
+        let node = serde_json::to_string(error).ok().and_then(|json| Node::of_json(&json));
+        let redacted = node.and_then(|mut node| {
+            if let Node::Object(_) = node {
+                self.values_of(&mut node);
+            }
+            serde_json::from_str(&node.json()).ok()
+        });
+        redacted.unwrap_or_else(|| ModelError::Unreachable { detail: WITHHELD.to_owned() })
+    }
+
+    /// The texts of an object whose names are a program's.
+    fn values_of(&self, node: &mut Node) {
+        match node {
+            Node::Object(members) => members.iter_mut().for_each(|(_, value)| self.values_of(value)),
+            Node::Text(text) => *text = self.redact(text),
+            Node::List(_) | Node::Number(_) | Node::Word(_) => {}
         }
-        error
     }
 
     /// A tree as it may be kept: every text, name and number of it passes.

@@ -8,8 +8,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use harness::{REQUEST, decisions, desk, recorder, run};
+use harness::{desk, recorder, run};
 use proptest::prelude::*;
+use reservo::case::{REQUEST, decisions};
 use serde_json::{Value, json};
 use sommelier_cassette::{Cassette, CassetteError, MAX_BYTES, Player, Recorder, Redactor};
 use sommelier_protocol::{ContentBlock, Message, ModelRequest, ModelResponse, StopReason, ToolUse};
@@ -103,10 +104,10 @@ fn what_is_no_cassette_is_told_by_its_place() {
     check(
         &|of| {
             of["exchanges"][0].as_object_mut().unwrap().remove("reply");
-            of["exchanges"][0]["error"] = json!({"Nonsense": {}});
+            of["exchanges"][0]["error"] = json!({"Service": {"detail": "?"}});
         },
-        "the cassette has an object that is none (unknown variant `Nonsense`, expected one of `Unreachable`, `Service`, \
-         `Malformed`, `TimedOut`, `Panicked`, `OffRecord`, …) at `exchanges[0].error`, where an error of a model belongs",
+        "the cassette has an object that is none (missing field `status`) at `exchanges[0].error`, where an error of a model \
+         belongs",
     );
 }
 
@@ -197,7 +198,7 @@ fn a_file_that_cannot_be_written_is_told_at_the_end() {
     let file = folder.0.join("not there").join("run.json");
     let relay = desk();
     let recorder = recorder(decisions(), &relay).file(&file);
-    assert!(run(&recorder, &relay, "c", REQUEST).answer().starts_with("Quoted: 6000."));
+    assert!(run(&recorder, &relay, "c", REQUEST).answer().starts_with("The quote is 6000 cents."));
     let told = format!("the cassette {} could not be written: ", file.display());
     assert!(recorder.unwritten().unwrap().starts_with(&told));
     assert!(recorder.finish().unwrap_err().to_string().starts_with(&told));

@@ -233,17 +233,23 @@ fn a_secret_under_a_misspelt_name_is_taken_out() {
 fn errors_pass_too_and_a_redactor_that_fails_lets_nothing_pass() {
     let model = harness::Flaky {
         model: ScriptedModel::new(),
-        fails: |_| Some(ModelError::Service { status: 401, detail: format!("invalid x-api-key {KEY}") }),
+        fails: |number| {
+            let detail = format!("invalid x-api-key {KEY}");
+            let error = ModelError::Service { status: 401, detail };
+            Some(if number == 0 { error } else { error.charged(812, 3) })
+        },
         asked: Default::default(),
     };
     let recorder = Recorder::new(&model, Redactor::new());
     let messages = [Message::user("hello")];
-    recorder.complete(ModelRequest::new("m", 1, &messages)).unwrap_err();
-    let detail = "invalid x-api-key [key]".to_owned();
-    assert_eq!(
-        recorder.cassette().exchanges()[0].outcome(),
-        Err(&ModelError::Service { status: 401, detail })
-    );
+    for _ in 0..2 {
+        recorder.complete(ModelRequest::new("m", 1, &messages)).unwrap_err();
+    }
+    let error = ModelError::Service { status: 401, detail: "invalid x-api-key [key]".to_owned() };
+    let cassette = recorder.cassette();
+    let outcomes: Vec<_> =
+        cassette.exchanges().iter().map(|one| one.outcome().unwrap_err().clone()).collect();
+    assert_eq!(outcomes, [error.clone(), error.charged(812, 3)]);
 
     let reply = script::reply(vec![ContentBlock::text("words")], StopReason::EndTurn);
     let model = ScriptedModel::new().turn("", move |_| reply.clone());

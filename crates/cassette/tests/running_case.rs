@@ -4,7 +4,8 @@
 
 mod harness;
 
-use harness::{REQUEST, decisions, desk, on_record, player, recorder, run};
+use harness::{desk, on_record, player, recorder, run};
+use reservo::case::{REQUEST, decisions};
 use sommelier_cassette::Cassette;
 use sommelier_runtime::Model;
 
@@ -15,7 +16,10 @@ fn the_running_case_is_replayed_with_an_equal_report() {
     let recorder = recorder(decisions(), &relay);
     let recorded = run(&recorder, &relay, "c", REQUEST);
     assert_eq!(recorder.inner().unused(), []);
-    assert_eq!(recorded.answer(), "Quoted: 6000. A no-show is charged 6500 [POL-NOSHOW].");
+    assert_eq!(
+        recorded.answer(),
+        "The quote is 6000 cents. If you do not show up, you are charged 6500 cents: the whole quote and the fee [POL-NOSHOW]."
+    );
 
     let player = player(&recorder.cassette(), &relay);
     let replayed = run(&player, &relay, "c", REQUEST);

@@ -6,7 +6,8 @@ mod harness;
 
 use std::borrow::Cow;
 
-use harness::{REQUEST, decisions, desk, player, recorder, run};
+use harness::{desk, player, recorder, run};
+use reservo::case::{REQUEST, decisions};
 use sommelier_cassette::{Cassette, Player, Recorder, Redactor};
 use sommelier_protocol::{
     ContentBlock, Message, ModelRequest, RawJson, System, ToolChoice, ToolDefinition, ToolName, ToolUse,

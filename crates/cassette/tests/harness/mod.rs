@@ -6,50 +6,19 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use reservo::{Entry, demo, facts, specialists};
+use reservo::{Entry, demo, specialists};
 use sommelier_cassette::{Cassette, Player, Recorder, Redactor, Source};
 use sommelier_handoff::{Agent, Delegate, Relay, RelayBuilder};
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runner::journal::Journal;
 use sommelier_runner::{DurableRunner, Gate, Outcome, Report, RunError, Runner, Settled, Turn};
 use sommelier_runtime::tool::{CallContext, Failure};
-use sommelier_runtime::{Model, ModelError, ScriptedModel, Tool, script, tool_args};
+use sommelier_runtime::{Model, ModelError, Tool, script, tool_args};
 use sommelier_store::MemoryStore;
-
-pub(crate) const REQUEST: &str = "Quote Focus pro 3h. And what happens if I don't show up?";
 
 /// The desk of the lessons.
 pub(crate) fn desk() -> Relay {
     specialists::relay(&Arc::new(demo()), Entry::Booking).build().unwrap()
-}
-
-/// The decisions of lesson 05.
-pub(crate) fn decisions() -> ScriptedModel {
-    let task = "What happens if the customer does not show up for the booking?";
-    let number = |text: &str, name: &str| -> i64 {
-        let after = text.split_once(&format!("\"{name}\":")).unwrap().1;
-        after.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
-    };
-    ScriptedModel::new()
-        .turn("booking_agent", |_| {
-            script::call("tu_1", "get_quote", r#"{"room":"Focus","plan":"pro","hours":3}"#)
-        })
-        .turn("booking_agent", move |request| {
-            let quoted = number(&script::last_result(request), "total_cents");
-            let context = format!(r#"{{"quoted_cents":{quoted}}}"#);
-            let package = format!(r#"{{"specialist":"policy_agent","task":"{task}","context":{context}}}"#);
-            script::call("tu_2", "handoff_to_specialist", &package)
-        })
-        .turn("policy_agent", |_| {
-            script::call("tu_1", "search_docs", r#"{"query":"customer does not show up"}"#)
-        })
-        .turn("policy_agent", move |request| {
-            let quoted = number(script::first_words(request), "quoted_cents");
-            let hits: serde_json::Value = serde_json::from_str(&script::last_result(request)).unwrap();
-            let charge = facts::no_show(hits[0]["text"].as_str().unwrap()).unwrap();
-            let charged = charge.of(reservo::Cents(quoted)).unwrap().0;
-            script::say(format!("Quoted: {quoted}. A no-show is charged {charged} [POL-NOSHOW]."))
-        })
 }
 
 tool_args! {
