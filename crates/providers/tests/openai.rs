@@ -438,11 +438,12 @@ fn json_mode_asks_for_one_object() {
         json!({"type": "json_schema", "json_schema": {"name": "reply", "strict": true, "schema": schema}})
     );
     let rules = concat!(
-        "You quote rooms.\n\nReply with one JSON object and nothing else. To answer: {\"text\": \"your answer\"}\n",
+        "You quote rooms.\n\nReply with one JSON object and nothing else.\n",
         "To use a tool: {\"tool\": \"its name\", \"input\": {its arguments}}\nYour tools:\n",
         r#"- get_quote: Does it. Arguments: {"type":"object","properties":{"room":{"type":"string"}}}"#,
         "\n",
         r#"- handoff: Does it. Arguments: {"type":"object","properties":{"room":{"type":"string"}}}"#,
+        "\nTo answer: {\"text\": \"your answer\"}",
     );
     let said = concat!(r#"{"text":"I look."}"#, "\n", r#"{"tool":"get_quote","input":{"room":"Focus"}}"#);
     assert_eq!(

@@ -178,13 +178,16 @@ fn a_forced_call_does_not_go_on_for_ever() {
     assert_eq!(forced, [true, false]);
 }
 
+/// Whose the bytes are, and the bytes.
+type Pieces = Vec<(String, Vec<u8>)>;
+
 /// S1-21. What a model really said can be looked at: the bytes of each reply, whole or in pieces, and whose they are; of an
 /// answer that is an error there are none.
 #[test]
 fn the_bytes_of_a_reply_are_given_as_they_came() {
     let told = |answers: Vec<Answer>, is_streamed: bool| {
         let server = Double::answering(answers);
-        let heard: Arc<Mutex<Vec<(String, Vec<u8>)>>> = Arc::default();
+        let heard: Arc<Mutex<Pieces>> = Arc::default();
         let hearing = Arc::clone(&heard);
         let tell = move |caller: &str, bytes: &[u8]| {
             let mut heard = hearing.lock().unwrap();

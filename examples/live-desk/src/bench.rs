@@ -8,6 +8,7 @@ use sommelier_runtime::Model;
 use support_desk::desk::{self, gate, guards, ticking};
 use support_desk::{Desk, Escalated};
 
+use crate::evidence::transcripts;
 use crate::{Case, End, Evidence, Exchange, Heard, Witness};
 
 /// A desk under limits, on a model that is watched.
@@ -36,7 +37,7 @@ impl<M: Model> Bench<M> {
         self.witness.set(case.freedom);
         let runner = Runner::new(&self.witness).gate(gate()).clock(ticking()).conversation(case.name);
         let desk = Desk { relay: self.relay.clone(), runner };
-        let mut evidence = Evidence::of(case);
+        let mut evidence = Evidence { case, heard: Vec::new() };
         let mut earlier = None;
         for says in case.says {
             earlier = self.hear(&desk, earlier, says, &mut evidence);
@@ -58,7 +59,8 @@ impl<M: Model> Bench<M> {
         let before = earlier.as_ref().map_or(0, |done| done.run().trail().hops().len());
         self.witness.take();
         let asked = catch_unwind(AssertUnwindSafe(|| desk.ask(earlier, says)));
-        let mut heard = Heard { says, exchanges: self.witness.take(), hops: Vec::new(), end: nothing() };
+        let (exchanges, end) = (self.witness.take(), nothing());
+        let mut heard = Heard { says, exchanges, hops: Vec::new(), end, transcripts: Vec::new() };
         let outcome = match asked {
             Ok(Ok(Outcome::Waiting(parked))) => self.escalate(desk, parked, &mut heard),
             Ok(Ok(outcome)) => {
@@ -81,7 +83,7 @@ impl<M: Model> Bench<M> {
         };
         if let Some(done) = &done {
             heard.hops = since(done, before);
-            evidence.keep(done.run());
+            heard.transcripts = transcripts(done.run());
         }
         evidence.heard.push(heard);
         done.filter(|done| done.end().awaits_user())

@@ -12,8 +12,6 @@ pub struct Evidence {
     pub case: Case,
     /// The customer's messages, and what followed each.
     pub heard: Vec<Heard>,
-    /// The conversations of all agents, as they ended.
-    pub transcripts: Vec<(String, Vec<Message>)>,
 }
 
 /// What followed a message of the customer.
@@ -27,6 +25,8 @@ pub struct Heard {
     pub hops: Vec<Hop>,
     /// How it ended.
     pub end: End,
+    /// The conversations of all agents, as they were then; none where there was no end.
+    pub transcripts: Vec<(String, Vec<Message>)>,
 }
 
 /// How a run ended.
@@ -66,14 +66,14 @@ impl End {
 }
 
 impl Evidence {
-    /// A case of which nothing is known yet.
-    pub fn of(case: Case) -> Self {
-        Self { case, heard: Vec::new(), transcripts: Vec::new() }
+    /// The conversations as they ended.
+    pub fn transcripts(&self) -> &[(String, Vec<Message>)] {
+        let known = self.heard.iter().rev().map(|heard| &heard.transcripts);
+        known.into_iter().find(|transcripts| !transcripts.is_empty()).map_or(&[], Vec::as_slice)
     }
+}
 
-    /// Keeps the conversations as they are in `run`.
-    pub(crate) fn keep(&mut self, run: &Run) {
-        let turns = run.at_rest().map(|(agent, turn)| (agent.to_string(), turn.messages().to_vec()));
-        self.transcripts = turns.collect();
-    }
+/// The conversations as they are in `run`.
+pub(crate) fn transcripts(run: &Run) -> Vec<(String, Vec<Message>)> {
+    run.at_rest().map(|(agent, turn)| (agent.to_string(), turn.messages().to_vec())).collect()
 }

@@ -11,19 +11,27 @@ use crate::{End, Evidence, Exchange, Heard, Rule, Tally, schema};
 
 /// Looks at every rule in a case, and counts what it finds. `relay` is what the desk is: its tools, routes and limits.
 pub fn inspect(relay: &Relay, evidence: &Evidence, tally: &mut Tally) {
-    for (agent, messages) in &evidence.transcripts {
+    for (agent, messages) in evidence.transcripts() {
         let at = format!("{}, {agent}", evidence.case.name);
-        calls(relay, agent, messages).for_each(|wrong| tally.look(Rule::ValidCall, &at, wrong));
+        let executed = executed(relay, agent, messages).map(|call| misfit(relay, agent, call));
+        executed.for_each(|wrong| tally.look(Rule::ValidCall, &at, wrong));
         tally.look(Rule::LegalSequence, &at, illegal(messages));
     }
-    let mut crossed: Vec<&Hop> = Vec::new();
+    let (mut crossed, mut ran_before): (Vec<&Hop>, usize) = (Vec::new(), 0);
     for heard in &evidence.heard {
         let at = format!("{}, {:?}", evidence.case.name, heard.says);
         for exchange in &heard.exchanges {
             let wrong = exchange.violations.first().map(ToString::to_string);
             tally.look(Rule::LegalSequence, &format!("{at}, to {}", exchange.agent), wrong);
         }
-        budget(relay, evidence, heard, &at, tally);
+        budget(relay, heard, &at, tally);
+        if let Some(most) = relay.budget().tool_calls {
+            let ran = ran(relay, heard);
+            let now = ran.saturating_sub(ran_before);
+            let wrong = (now > most as usize).then(|| format!("{now} ran, {most} may"));
+            tally.look(Rule::ToolCalls, &at, wrong);
+            ran_before = ran;
+        }
         tally.look(Rule::Handoffs, &at, too_many(relay, heard));
         for hop in &heard.hops {
             let at = format!("{at}, {} to {}", hop.from, hop.to);
@@ -35,7 +43,7 @@ pub fn inspect(relay: &Relay, evidence: &Evidence, tally: &mut Tally) {
                     crossed.push(hop);
                 }
                 HopOutcome::Refused { .. } => {
-                    tally.look(Rule::RefusedByGuard, &at, unheard(evidence, heard, hop));
+                    tally.look(Rule::RefusedByGuard, &at, unheard(heard, hop));
                 }
             }
         }
@@ -73,29 +81,40 @@ fn unknown(end: &End) -> Option<String> {
     }
 }
 
-/// What the runtime tells of a call that it has not run: arguments that do not fit, and calls that are too many or come too late.
-const NOT_RUN: [&str; 5] =
-    ["invalid_arguments", "unknown_tool", "arguments_too_large", "too_many_calls", "not_run"];
+/// What is told of a call that was not run: arguments that do not fit, and calls that are too many, too late, or beyond the
+/// budget.
+const NOT_RUN: [&str; 6] = [
+    "invalid_arguments",
+    "unknown_tool",
+    "arguments_too_large",
+    "too_many_calls",
+    "not_run",
+    "tool_calls_spent",
+];
 
-/// Each call of a conversation that was executed, and what is wrong with its arguments. A call of the pseudo-tools has been
-/// executed when its result is no error.
-fn calls<'a>(
+/// The calls of a conversation that were executed. One of an agent's own tools was, whatever came of it, unless it is told that
+/// it was not; one of the pseudo-tools was when its result is no error.
+fn executed<'a>(
     relay: &'a Relay,
     agent: &'a str,
     messages: &'a [Message],
-) -> impl Iterator<Item = Option<String>> + 'a {
+) -> impl Iterator<Item = &'a ToolUse> {
     let results: BTreeMap<&str, &ToolResult> = messages
         .iter()
         .flat_map(Message::tool_results)
         .map(|result| (result.tool_use_id(), result))
         .collect();
-    let was_executed = move |call: &&ToolUse| {
-        let Some(result) = results.get(call.id()) else { return false };
-        let is_own = relay.agent(agent).is_some_and(|agent| agent.table().has(call.name()));
-        !result.is_error() || (is_own && !NOT_RUN.contains(&&*code(result)))
-    };
-    let executed = messages.iter().flat_map(Message::tool_uses).filter(was_executed);
-    executed.map(move |call| misfit(relay, agent, call))
+    messages.iter().flat_map(Message::tool_uses).filter(move |call| {
+        let was_run = |result: &&ToolResult| match is_own(relay, agent, call) {
+            true => !result.is_error() || !NOT_RUN.contains(&&*code(result)),
+            false => !result.is_error(),
+        };
+        results.get(call.id()).is_some_and(was_run)
+    })
+}
+
+fn is_own(relay: &Relay, agent: &str, call: &ToolUse) -> bool {
+    relay.agent(agent).is_some_and(|agent| agent.table().has(call.name()))
 }
 
 fn code(result: &ToolResult) -> String {
@@ -127,8 +146,8 @@ fn illegal(messages: &[Message]) -> Option<String> {
     check_messages(&messages).first().map(ToString::to_string)
 }
 
-/// Whether the model was asked within what was left, call by call, and how many tools ran: counted from what passed.
-fn budget(relay: &Relay, evidence: &Evidence, heard: &Heard, at: &str, tally: &mut Tally) {
+/// Whether the model was asked within what was left, call by call: counted from what passed.
+fn budget(relay: &Relay, heard: &Heard, at: &str, tally: &mut Tally) {
     let budget = relay.budget();
     let (mut replies, mut tokens) = (0, 0_u64);
     for exchange in &heard.exchanges {
@@ -142,33 +161,18 @@ fn budget(relay: &Relay, evidence: &Evidence, heard: &Heard, at: &str, tally: &m
             tokens += spent(reply);
         }
     }
-    if let Some(most) = budget.tool_calls {
-        let ran = ran(relay, evidence, heard);
-        tally.look(Rule::ToolCalls, at, (ran > most as usize).then(|| format!("{ran} ran, {most} may")));
-    }
 }
 
 fn spent(reply: &ModelResponse) -> u64 {
     reply.usage.total_input_tokens() + reply.usage.output_tokens
 }
 
-/// How many tools of the agents' own ran for a message: the calls of its replies that have a result of a tool, a failure or a
-/// denial, and not of the runtime.
-fn ran(relay: &Relay, evidence: &Evidence, heard: &Heard) -> usize {
-    let has_run = |agent: &str, call: &ToolUse| {
-        let own = relay.agent(agent).is_some_and(|agent| agent.table().has(call.name()));
-        let mut theirs = evidence.transcripts.iter().filter(|(name, _)| name == agent);
-        let result = theirs.find_map(|(_, messages)| {
-            let mut results = messages.iter().flat_map(Message::tool_results);
-            results.find(|result| result.tool_use_id() == call.id())
-        });
-        own && result.is_some_and(|result| !NOT_RUN.contains(&&*code(result)))
+/// How many tools of the agents' own had run by the end of a message.
+fn ran(relay: &Relay, heard: &Heard) -> usize {
+    let of = |(agent, messages): &(String, Vec<Message>)| {
+        executed(relay, agent, messages).filter(|call| is_own(relay, agent, call)).count()
     };
-    let calls = heard.exchanges.iter().flat_map(|exchange| {
-        let content = exchange.reply.iter().flat_map(|reply| &reply.content);
-        content.filter_map(|block| block.as_tool_use()).map(|call| (&*exchange.agent, call))
-    });
-    calls.filter(|(agent, call)| has_run(agent, call)).count()
+    heard.transcripts.iter().map(of).sum()
 }
 
 /// The handoffs of a message that are more than may be.
@@ -271,7 +275,7 @@ fn unread(heard: &Heard, hop: &Hop) -> Option<String> {
 }
 
 /// Whether nobody has heard of a refusal.
-fn unheard(evidence: &Evidence, heard: &Heard, hop: &Hop) -> Option<String> {
+fn unheard(heard: &Heard, hop: &Hop) -> Option<String> {
     let HopOutcome::Refused { refusal } = &hop.outcome else { return None };
     let guard = refusal.guard().as_str();
     let has_ended_it = match &heard.end {
@@ -281,7 +285,7 @@ fn unheard(evidence: &Evidence, heard: &Heard, hop: &Hop) -> Option<String> {
         }
         End::Broken { .. } => false,
     };
-    let of_sender = evidence.transcripts.iter().filter(|(agent, _)| *agent == hop.from.as_str());
+    let of_sender = heard.transcripts.iter().filter(|(agent, _)| *agent == hop.from.as_str());
     let mut results = of_sender.flat_map(|(_, messages)| messages).flat_map(Message::tool_results);
     let was_told = results.any(|result| result.tool_use_id() == &*hop.call_id && result.is_error());
     (!has_ended_it && !was_told).then(|| format!("the guard {guard} refused it, and nobody was told"))

@@ -4,19 +4,20 @@
 //! Exit status: 0 every rule held and a model handed over by its own call, 1 not so, 2 wrong use.
 
 mod flags;
+mod rows;
 
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use examples_kit::{Misuse, print, printable};
-use live_desk::{Bench, CASES, Evidence, Rule, Sighting, StandIn, Tally, Tap, Witness, inspect};
-use serde::Serialize;
-use sommelier_handoff::{Budget, HopOutcome};
+use live_desk::{Bench, CASES, Sighting, StandIn, Tally, Tap, Witness, inspect};
+use sommelier_handoff::Budget;
 use sommelier_providers::SetupError;
 use sommelier_runtime::Model;
 
 use crate::flags::{Flags, HELP};
+use crate::rows::{Document, Row, RuleRow};
 
 /// What each message of the customer may use. A model that goes in circles comes to an end in a few minutes, also on a small
 /// machine.
@@ -49,36 +50,6 @@ fn main() -> ExitCode {
     }
 }
 
-#[derive(Serialize)]
-struct Document {
-    model: String,
-    cases: Vec<Row>,
-    rules: Vec<RuleRow>,
-    handoffs: Vec<Sighting>,
-    holds: bool,
-}
-
-/// A message of a case, and what came of it.
-#[derive(Serialize)]
-struct Row {
-    case: &'static str,
-    says: &'static str,
-    end: String,
-    path: String,
-    replies: usize,
-    /// Why handoffs were refused, in words of few kinds.
-    refusals: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct RuleRow {
-    rule: Rule,
-    meaning: &'static str,
-    checked: u32,
-    held: u32,
-    broken: Vec<String>,
-}
-
 /// Carries the cases out, prints what came of them, and tells whether all is well.
 fn show<M: Model>(flags: &Flags, witness: Witness<M>) -> Result<bool, Box<dyn Error>> {
     let model = flags.model_told(witness.label());
@@ -88,7 +59,7 @@ fn show<M: Model>(flags: &Flags, witness: Witness<M>) -> Result<bool, Box<dyn Er
         let evidence = bench.carry_out(case);
         inspect(bench.relay(), &evidence, &mut tally);
         handoffs.extend(Sighting::all(&evidence));
-        for row in rows_of(&evidence) {
+        for row in Row::all(&evidence) {
             if !flags.json {
                 print(&printable(&row.to_string()))?;
             }
@@ -97,7 +68,7 @@ fn show<M: Model>(flags: &Flags, witness: Witness<M>) -> Result<bool, Box<dyn Er
     }
     let holds = tally.broken().is_empty() && !handoffs.is_empty();
     if flags.json {
-        let rules = Rule::ALL.map(|rule| rule_row(rule, &tally)).into_iter().collect();
+        let rules = RuleRow::all(&tally);
         let document = Document { model, cases: rows, rules, handoffs, holds };
         print(&serde_json::to_string_pretty(&document)?)?;
         return Ok(holds);
@@ -114,38 +85,4 @@ fn show<M: Model>(flags: &Flags, witness: Witness<M>) -> Result<bool, Box<dyn Er
         if holds { "every rule held" } else { "NOT every rule held, or nothing was handed over" },
     )))?;
     Ok(holds)
-}
-
-fn rule_row(rule: Rule, tally: &Tally) -> RuleRow {
-    let count = tally.of(rule);
-    let (checked, held) = (count.checked, count.held());
-    RuleRow { rule, meaning: rule.meaning(), checked, held, broken: count.broken }
-}
-
-fn rows_of(evidence: &Evidence) -> Vec<Row> {
-    let row = |heard: &live_desk::Heard| {
-        let taken = heard.hops.iter().filter(|hop| hop.outcome.is_taken());
-        let path: String = taken.map(|hop| format!(" > {}", hop.to)).collect();
-        let refusals = heard.hops.iter().filter_map(|hop| match &hop.outcome {
-            HopOutcome::Refused { refusal } => Some(refusal.code()),
-            HopOutcome::Taken { .. } => None,
-        });
-        Row {
-            case: evidence.case.name,
-            says: heard.says,
-            end: heard.end.code().to_owned(),
-            path: format!("triage_agent{path}"),
-            replies: heard.exchanges.len(),
-            refusals: refusals.collect(),
-        }
-    };
-    evidence.heard.iter().map(row).collect()
-}
-
-impl std::fmt::Display for Row {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { case, says, end, path, replies, refusals } = self;
-        write!(f, "{case}: {says:?}\n    {path}: {end} after {replies} replies")?;
-        if refusals.is_empty() { Ok(()) } else { write!(f, "; refused: {}", refusals.join(", ")) }
-    }
 }

@@ -48,7 +48,8 @@ fn the_rules_hold_of_the_stand_in_and_each_is_looked_at() {
 
 /// Changes the blocks of an agent's conversation.
 fn rewrite(evidence: &mut Evidence, agent: &str, change: impl Fn(&ContentBlock) -> ContentBlock) {
-    let (_, messages) = evidence.transcripts.iter_mut().find(|(name, _)| name == agent).unwrap();
+    let transcripts = &mut evidence.heard[0].transcripts;
+    let (_, messages) = transcripts.iter_mut().find(|(name, _)| name == agent).unwrap();
     for message in messages {
         if let Content::Blocks(blocks) = &mut message.content {
             blocks.iter_mut().for_each(|block| *block = change(block));
@@ -89,7 +90,7 @@ fn a_call_that_does_not_fit_its_schema() {
 #[test]
 fn a_conversation_that_is_not_legal() {
     let lost_result = bent("charged twice", |evidence| {
-        let (_, messages) = &mut evidence.transcripts[0];
+        let (_, messages) = &mut evidence.heard[0].transcripts[0];
         let place = messages.iter().position(|message| message.tool_results().next().is_some()).unwrap();
         messages.remove(place);
     });
@@ -223,12 +224,12 @@ fn a_receiver_that_does_not_read_the_package() {
 fn a_refusal_of_which_nobody_hears_and_a_person_who_does_not_have_it() {
     let silent = bent("a bounce", |evidence| {
         evidence.heard[0].end = End::Run { code: "answered", told: "answered".into() };
-        evidence.transcripts.retain(|(agent, _)| agent != "technical_agent");
+        evidence.heard[0].transcripts.retain(|(agent, _)| agent != "technical_agent");
     });
     assert_eq!(silent, [Rule::RefusedByGuard]);
     let another = bent("a bounce", |evidence| {
         evidence.heard[0].end = End::Person { guard: "cap", asked_after: 0, code: "taken_over" };
-        evidence.transcripts.retain(|(agent, _)| agent != "technical_agent");
+        evidence.heard[0].transcripts.retain(|(agent, _)| agent != "technical_agent");
     });
     assert_eq!(another, [Rule::RefusedByGuard]);
     let asked_on = bent("a bounce", |evidence| {

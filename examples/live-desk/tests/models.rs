@@ -55,6 +55,8 @@ fn foolish() -> Vec<ModelResponse> {
         ),
         handoff(r#"{"specialist":"billing_agent","task":" ","context":{},"constraints":[],"open_items":[]}"#),
         handoff(GOOD),
+        // More than the budget has.
+        calls([("find_charges", "{}"); 8]),
         calls([("refund_charge", r#"{"charge":7}"#), ("refund_charge", "{}"), ("launch", "{}")]),
         calls([("find_charges", "{}"), ("search_issues", r#"{"query":"crash"}"#)]),
         calls([(HANDOFF_TO_SPECIALIST, OTHER), (HANDOFF_TO_SPECIALIST, GOOD), ("find_charges", "{}")]),
@@ -84,7 +86,7 @@ fn the_rules_hold_of_whatever_a_model_writes() {
         assert_eq!(broken(&tally), [""; 0], "from {start}: {:?}", ends(&evidence));
         looked_at.extend(Rule::ALL.into_iter().filter(|rule| tally.of(*rule).checked > 0));
     }
-    for rule in [Rule::RefusedByGuard, Rule::OwnCall, Rule::ValidCall] {
+    for rule in [Rule::RefusedByGuard, Rule::OwnCall, Rule::ValidCall, Rule::ToolCalls] {
         assert!(looked_at.contains(&rule), "{rule:?}");
     }
     for reply in replies {

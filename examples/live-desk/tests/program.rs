@@ -67,10 +67,10 @@ fn json_mode_and_one_document() {
 /// A server that is not there breaks a rule, and is told for what it is.
 #[test]
 fn a_model_that_cannot_be_asked_is_a_failure() {
-    let output = run(&["--model", "openai:x", "--base-url", "http://127.0.0.1:9"]);
+    let output = run(&["--model", "openai:x", "--base-url", "http://127.0.0.1:9", "--case", "a farewell"]);
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("BROKEN a run ends in a way that is known: the demonstration"), "{told}");
+    assert!(told.contains("BROKEN a run ends in a way that is known: a farewell"), "{told}");
     assert!(told.contains("Nobody has handed over by a call of its own."), "{told}");
     assert!(told.ends_with("NOT every rule held, or nothing was handed over\n"), "{told}");
 }

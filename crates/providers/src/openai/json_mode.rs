@@ -150,10 +150,10 @@ fn block(object: &Members, reply_id: &str) -> Option<ContentBlock> {
     }
 }
 
-/// What the model is told of its tools and of the form of a reply.
+/// What the model is told of its tools and of the form of a reply. The answer stands last: a very small model takes the first
+/// form that it reads, and would never call.
 fn rules(tools: &[ChatTool]) -> String {
-    let mut rules =
-        "Reply with one JSON object and nothing else. To answer: {\"text\": \"your answer\"}".to_owned();
+    let mut rules = "Reply with one JSON object and nothing else.".to_owned();
     if !tools.is_empty() {
         rules.push_str("\nTo use a tool: {\"tool\": \"its name\", \"input\": {its arguments}}\nYour tools:");
     }
@@ -163,6 +163,7 @@ fn rules(tools: &[ChatTool]) -> String {
         rules.push_str(function.description.as_deref().unwrap_or_default().trim());
         rules.push_str(&format!(" Arguments: {schema}"));
     }
+    rules.push_str("\nTo answer: {\"text\": \"your answer\"}");
     rules
 }
 
