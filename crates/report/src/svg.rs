@@ -10,6 +10,8 @@ use crate::who;
 /// Beyond so many events the drawing ends with a note.
 const MOST: usize = 300;
 
+/// How wide the user's lane is.
+const USER: i32 = 140;
 const MARGIN: i32 = 16;
 const HEAD: i32 = 46;
 /// A letter of the drawing's text is so wide, in tenths of a pixel.
@@ -112,13 +114,17 @@ impl<'s> Drawing<'s> {
 
     /// The middle of somebody's lane.
     fn x(&self, part: usize) -> i32 {
-        let lane = self.lanes.iter().position(|of| *of == part).unwrap_or_default();
-        MARGIN + self.lane / 2 + i32::try_from(lane).unwrap_or_default().saturating_mul(self.lane)
+        let before = self.lanes.iter().take_while(|of| **of != part).map(|of| self.room(*of));
+        MARGIN + before.sum::<i32>() + self.room(part) / 2
     }
 
     fn width(&self) -> i32 {
-        let lanes = i32::try_from(self.lanes.len()).unwrap_or_default();
-        (2 * MARGIN + lanes.saturating_mul(self.lane)).max(2 * MARGIN + self.lane)
+        2 * MARGIN + self.lanes.iter().map(|part| self.room(*part)).sum::<i32>().max(self.lane)
+    }
+
+    /// How wide somebody's lane is. A user has no tools, and on a phone each pixel of the first lane is one less for the next.
+    fn room(&self, part: usize) -> i32 {
+        if who::kind(self.story, part) == "user" { USER } else { self.lane }
     }
 
     fn event(&mut self, run: &str, what: &What, took_us: Option<u64>) {
@@ -472,7 +478,7 @@ impl<'s> Drawing<'s> {
     /// Who a lane is of.
     fn top(&self, part: usize, y: i32, out: &mut Markup) {
         let (x, story) = (self.x(part), self.story);
-        let left = x - self.lane / 2 + 10;
+        let left = x - self.room(part) / 2 + 10;
         out.raw("<g class=\"top ")
             .own(who::colour(story, part))
             .raw(" ")
@@ -484,13 +490,13 @@ impl<'s> Drawing<'s> {
             .raw("\" y=\"");
         out.number(y)
             .raw("\" width=\"")
-            .number(self.lane - 20)
+            .number(self.room(part) - 20)
             .raw("\" height=\"")
             .number(HEAD)
             .raw("\" rx=\"6\"/>");
         self.badge(part, left + 22, y + HEAD / 2, out);
         out.raw("<text class=\"name\" x=\"").number(left + 42).raw("\" y=\"").number(y + 20).raw("\">");
-        out.text(&short(story.part(part), usize::try_from((self.lane - 70) / 7).unwrap_or_default()))
+        out.text(&short(story.part(part), usize::try_from((self.room(part) - 70) / 7).unwrap_or_default()))
             .raw("</text><text class=\"kind\" x=\"")
             .number(left + 42)
             .raw("\" y=\"");

@@ -2,7 +2,7 @@
 
 use crate::markup::Markup;
 use crate::shown::counted;
-use crate::story::{Kind, Matrix, Passes, Spent, Story, Way};
+use crate::story::{Kind, Matrix, Passes, Source, Spent, Story, Way};
 use crate::text::gone;
 use crate::who;
 
@@ -11,7 +11,11 @@ const MOST_AGENTS: usize = 16;
 
 pub(super) fn budget(story: &Story, out: &mut Markup) {
     if !story.budget.is_empty() {
-        out.raw("<table class=\"budget\"><caption>Since the user last spoke, where that is known</caption><thead><tr>");
+        out.raw("<table class=\"budget\"><caption>").raw(match story.source {
+            Source::Journal { .. } => "Since the user last spoke",
+            Source::Trace => "In all",
+        });
+        out.raw("</caption><thead><tr>");
         out.raw("<th scope=\"col\">Of</th><th scope=\"col\" class=\"num\">Used</th><th scope=\"col\" class=\"num\">Of</th>");
         out.raw("<th scope=\"col\" class=\"wide\">Share</th></tr></thead><tbody>");
         story.budget.iter().for_each(|spent| row(spent, out));
@@ -90,15 +94,19 @@ fn matrix(relay: &Matrix, out: &mut Markup) {
         out.raw("<tr><th scope=\"row\">").value(from).raw("</th>");
         for to in &relay.agents {
             let is_it = |way: &&Way| way.passes == Passes::Turn && way.from == *from && way.to == *to;
-            cell(relay.ways.iter().find(is_it), out);
+            cell(relay.ways.iter().find(is_it), relay.is_whole, out);
         }
         out.raw("</tr>");
     }
     out.raw("</tbody></table></div>\n");
 }
 
-fn cell(way: Option<&Way>, out: &mut Markup) {
+fn cell(way: Option<&Way>, is_whole: bool, out: &mut Markup) {
     let Some(way) = way else {
+        if !is_whole {
+            out.raw("<td class=\"none\"><span aria-hidden=\"true\">?</span><span class=\"sr\">not tried</span></td>");
+            return;
+        }
         out.raw(
             "<td class=\"none\"><span aria-hidden=\"true\">·</span><span class=\"sr\">no route</span></td>",
         );

@@ -1,0 +1,145 @@
+//! `report`: in each form, to a file and to stdout, of runs and of files.
+#![allow(clippy::unwrap_used, reason = "a test says so by panicking")]
+
+mod harness;
+
+use std::fs;
+
+use harness::{BOOKING, Place, RUNNING_CASE};
+use serde_json::json;
+
+fn answered() -> Place {
+    let place = Place::new();
+    place.then(&["ask", "--conversation", "guest-7", RUNNING_CASE]).fine();
+    place
+}
+
+/// S1-39: one page that loads nothing, the same bytes whenever it is made.
+#[test]
+fn a_page_is_written_and_replaced() {
+    let place = answered();
+    let file = place.path("report.html");
+    let name = file.to_str().unwrap();
+    let said = place.then(&["report", "gue", "-o", name]).fine();
+    let page = fs::read_to_string(&file).unwrap();
+    assert_eq!(said, format!("{name}: {} bytes\n", page.len()));
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert!(!page.contains("<script") && !page.contains(" src="));
+    fs::write(&file, "something else").unwrap();
+    let told = place.json(&["report", "guest-7", "-o", name]);
+    assert_eq!(told, json!({ "file": name, "format": "html", "bytes": page.len() }));
+    assert_eq!(fs::read_to_string(&file).unwrap(), page);
+    assert_eq!(place.then(&["report", "guest-7"]).fine(), page);
+    // Nothing is left beside it.
+    let names =
+        fs::read_dir(place.path("")).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.contains("report")).collect::<Vec<_>>(), ["report.html"]);
+}
+
+/// What a run says is its owner's alone, as in the journal; who has given a file to others has it stay so.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_made_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = answered();
+    let file = place.path("report.txt");
+    let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    place.then(&["report", "guest-7", "-o", file.to_str().unwrap()]).fine();
+    assert_eq!(mode(), 0o600);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    place.then(&["report", "guest-7", "-o", file.to_str().unwrap()]).fine();
+    assert_eq!(mode(), 0o644);
+}
+
+#[test]
+fn the_form_is_the_one_that_is_asked_for_or_that_the_file_is_named_by() {
+    let place = answered();
+    let begins = |arguments: &[&str], with: &str| {
+        let said = place.then(arguments).fine();
+        assert!(said.starts_with(with), "{said}");
+    };
+    begins(&["report", "guest-7", "--format", "text"], "guest-7  answered\n");
+    begins(
+        &["report", "guest-7", "--format", "mermaid", "-o", "-"],
+        "sequenceDiagram\n    actor P0 as user\n",
+    );
+    begins(&["report", "guest-7", "--format", "svg"], "<svg xmlns=");
+    for (name, with) in
+        [("a.svg", "<svg "), ("a.mmd", "sequenceDiagram"), ("a.txt", "guest-7 "), ("a.xyz", "<!doctype")]
+    {
+        let file = place.path(name);
+        place.then(&["report", "guest-7", "-o", file.to_str().unwrap()]).fine();
+        assert!(fs::read_to_string(&file).unwrap().starts_with(with), "{name}");
+    }
+    let story = place.json(&["report", "guest-7"]);
+    assert_eq!((&story["title"], &story["outcome"]["status"]), (&json!("guest-7"), &json!("answered")));
+    assert_eq!(
+        (&story["hops"][0]["package_bytes"], &story["hops"][0]["history_bytes"]),
+        (&json!(105), &json!(406))
+    );
+}
+
+/// A page is not for a terminal, and nothing is written to it.
+#[test]
+fn a_terminal_is_told_how() {
+    let place = answered();
+    let said = place.hears_at_a_terminal("", &["report", "guest-7"]);
+    assert_eq!((said.code, &*said.out), (2, ""));
+    assert!(said.err.contains("`-o report.html`") && said.err.contains("`--format text`"), "{}", said.err);
+    let said = place.hears_at_a_terminal("", &["report", "guest-7", "--format", "text"]).fine();
+    assert!(said.starts_with("guest-7  answered"), "{said}");
+}
+
+#[test]
+fn a_run_that_waits_is_told_as_far_as_it_is() {
+    let place = Place::new();
+    assert_eq!(place.then(&["ask", "--conversation", "b", BOOKING]).code, 3);
+    let story = place.json(&["report", "b"]);
+    assert_eq!(story["outcome"]["status"], "waiting");
+    assert_eq!((&story["asks"][0]["about"], &story["asks"][0]["answer"]), (&json!("book"), &json!(null)));
+}
+
+const SPAN: &str = r#"{"name":"handoff","otel_name":null,"trace":1,"span":3,"parent":2,"follows_from":[],"start_us":90,"duration_us":20,"fields":{"gen_ai.agent.name":"clerk","gen_ai.transfer.target.name":"till","package_bytes":105,"history_bytes":402,"outcome":"taken","hop":1},"at_us":1796032800000090,"layer":"00f067aa0ba902b7"}"#;
+
+/// A trace needs no journal.
+#[test]
+fn a_file_of_spans_is_told_also_from_stdin() {
+    let place = Place::new();
+    let file = place.path("trace.jsonl");
+    fs::write(&file, SPAN).unwrap();
+    let hop = "clerk ⇒ till: handoff 1, 105 B cross, 402 B left behind";
+    let said = place.then(&["report", file.to_str().unwrap(), "--format", "text"]).fine();
+    assert!(said.contains(hop), "{said}");
+    let said = place.hears(SPAN, &["report", "-", "--format", "text"]).fine();
+    assert!(said.contains(hop), "{said}");
+}
+
+#[test]
+fn what_tells_nothing_is_refused_with_what_would_be_right() {
+    let place = answered();
+    let refused = |arguments: &[&str], code: &str, says: &str| {
+        let error = place.then(&[&["--json"], arguments].concat());
+        let told = error.json()["error"].clone();
+        assert_eq!(
+            (error.code, &told["code"], &told["whose"]),
+            (2, &json!(code), &json!("caller")),
+            "{told}"
+        );
+        assert!(told["message"].as_str().unwrap().contains(says), "{told}");
+    };
+    let (records, empty) = (place.path("records.jsonl"), place.path("empty.jsonl"));
+    fs::write(&records, place.then(&["export"]).fine()).unwrap();
+    fs::write(&empty, "").unwrap();
+    refused(&["report", "nobody"], "unknown_run", "`sommelier runs` lists them");
+    refused(&["report", "none.jsonl"], "no_trace", "give the file of a trace, or the name of a run");
+    refused(&["report", records.to_str().unwrap()], "no_trace", "`sommelier report guest-7`");
+    refused(&["report", empty.to_str().unwrap()], "no_trace", "it is empty");
+    refused(&["report", "guest-7", "--conversation", "a"], "usage", "a run is one");
+    refused(
+        &["report", "guest-7", "-o", place.path("no/such/a.html").to_str().unwrap()],
+        "unwritten",
+        "no/such",
+    );
+    let said = place.hears(SPAN, &["report", "-", "--conversation", "guest-8", "--json"]);
+    assert_eq!((said.code, &said.json()["error"]["code"]), (2, &json!("unknown_conversation")));
+}
