@@ -396,12 +396,13 @@ impl<'s> Drawing<'s> {
 
     fn ended(&mut self, run: &str, agent: Option<usize>, end: &str, text: Option<&str>) {
         let user = self.lanes.first().copied().unwrap_or_default();
-        match (agent, text) {
-            (Some(agent), Some(text)) => self.arrow((agent, user), Line::Message, &quoted(text), ""),
-            (Some(agent), None) if end == "answered" => {
-                self.arrow((agent, user), Line::Message, "answers", "")
-            }
-            _ => self.note(agent, &format!("ended: {}", end.replace('_', " ")), "note end"),
+        let said = match text {
+            Some(text) => Some(quoted(text)),
+            None => (end == "answered").then(|| "answers".to_owned()),
+        };
+        match agent.zip(said) {
+            Some((agent, said)) => self.arrow((agent, user), Line::Message, &said, ""),
+            None => self.note(agent, &format!("ended: {}", end.replace('_', " ")), "note end"),
         }
         self.end_within(run);
         self.y += 8;

@@ -10,6 +10,8 @@ const MOST: usize = 600;
 
 const NAMES: i32 = 170;
 const WIDTH: i32 = 660;
+/// Room behind the axis, for when it ends.
+const FOOT: i32 = 110;
 const ROW: i32 = 30;
 const TOP: i32 = 30;
 /// So wide a break in the axis is drawn.
@@ -30,11 +32,11 @@ pub(crate) fn draw(story: &Story) -> Option<Markup> {
     let height = TOP + i32::try_from(lanes.len()).unwrap_or_default() * ROW + 12;
     let mut out = Markup::new();
     out.raw("<svg class=\"times\" role=\"img\" aria-labelledby=\"times-title times-desc\" width=\"")
-        .number(NAMES + WIDTH + 20);
+        .number(NAMES + WIDTH + FOOT);
     out.raw("\" height=\"")
         .number(height)
         .raw("\" viewBox=\"0 0 ")
-        .number(NAMES + WIDTH + 20)
+        .number(NAMES + WIDTH + FOOT)
         .raw(" ")
         .number(height);
     out.raw("\"><title id=\"times-title\">What took how long</title><desc id=\"times-desc\">");
@@ -54,7 +56,7 @@ pub(crate) fn draw(story: &Story) -> Option<Markup> {
         out.raw("</text><text class=\"name\" x=\"28\" y=\"")
             .number(y + 17)
             .raw("\">")
-            .text(&short(story.part(*part), 19));
+            .text(&short(story.part(*part), 17));
         out.raw("</text></g><path class=\"axis\" d=\"M")
             .number(NAMES)
             .raw(" ")
@@ -244,7 +246,7 @@ impl Axis {
             out.own(offset(us.saturating_sub(begin))).raw("</text>");
         }
         if let Some(last) = self.segments.last() {
-            out.raw("<text class=\"label muted stop\" x=\"").number(last.x2).raw("\" y=\"12\">");
+            out.raw("<text class=\"label start muted\" x=\"").number(last.x2 + 8).raw("\" y=\"12\">");
             out.own(offset(last.until_us.saturating_sub(begin))).raw("</text>");
         }
     }

@@ -1,5 +1,5 @@
 //! Whatever a run says, it stays words: nothing of it is taken for markup, and every form stays whole.
-#![allow(clippy::unwrap_used, reason = "a test says so by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says so by panicking")]
 
 mod harness;
 

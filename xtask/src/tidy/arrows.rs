@@ -63,6 +63,7 @@ const EDGE: &[&str] = &[
     "sommelier-store",
     "reservo-ledger",
     "sommelier-providers",
+    "sommelier-report",
     "sommelier-fake-server",
     "sommelier-otel",
     "sommelier-cassette",
