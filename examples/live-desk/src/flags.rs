@@ -8,7 +8,7 @@ use lexopt::prelude::*;
 use live_desk::{CASES, Case, Tap};
 use sommelier_protocol::RawJson;
 use sommelier_providers::openai::{JsonMode, OpenObjects};
-use sommelier_providers::{Live, LiveBuilder, anthropic, openai};
+use sommelier_providers::{Live, LiveBuilder, ModelName, ModelNameError, openai};
 
 pub(crate) const HELP: &str = "\
 The support desk on a live model, held to rules that no reply may break.
@@ -31,7 +31,7 @@ const JSON_TOKENS: u32 = 700;
 /// What was asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
-    pub(crate) model: Option<String>,
+    pub(crate) model: Option<ModelName>,
     pub(crate) base_url: Option<String>,
     pub(crate) json_mode: bool,
     /// The cases; all of them when there are none.
@@ -55,7 +55,11 @@ impl Flags {
                 Long("json") => flags.json = true,
                 Long("json-mode") => flags.json_mode = true,
                 Long("case") => flags.cases.push(case(&text(&mut parser).map_err(wrong)?)?),
-                Long("model") => flags.model = Some(text(&mut parser).map_err(wrong)?),
+                Long("model") => {
+                    let name = text(&mut parser).map_err(wrong)?.parse();
+                    let name = name.map_err(|error: ModelNameError| Misuse::new(error.to_string()))?;
+                    flags.model = Some(name);
+                }
                 Long("base-url") => flags.base_url = Some(text(&mut parser).map_err(wrong)?),
                 other => return Err(wrong(other.unexpected())),
             }
@@ -71,49 +75,23 @@ impl Flags {
     /// The model that was named, whose replies `tap` gets as they come; `None` when none was.
     ///
     /// # Errors
-    /// [`Misuse`] for a name of another form; a [`SetupError`](sommelier_providers::SetupError) when the model cannot be
+    /// [`Misuse`] for JSON mode with a model that calls tools; a [`SetupError`](sommelier_providers::SetupError) when the model cannot be
     /// reached like this, such as for want of a key.
     pub(crate) fn live(&self, tap: &Tap) -> Result<Option<Live>, Box<dyn Error>> {
         let Some(name) = &self.model else { return Ok(None) };
-        let mut live = self.builder(name)?;
-        if let Some(url) = &self.base_url {
-            live = live.base_url(url);
-        }
-        let tap = tap.clone();
+        let (live, tap) = (self.builder(name)?, tap.clone());
         Ok(Some(live.raw_to(move |_, bytes| tap.hear(bytes)).build()?))
     }
 
-    fn builder(&self, name: &str) -> Result<LiveBuilder, Misuse> {
-        match name.split_once(':') {
-            Some(("anthropic", model)) if !model.is_empty() && !self.json_mode => {
-                Ok(Live::anthropic(anthropic::Settings {
-                    model: Some(model.to_owned()),
-                    ..anthropic::Settings::default()
-                }))
+    fn builder(&self, name: &ModelName) -> Result<LiveBuilder, Misuse> {
+        let url = self.base_url.as_deref();
+        match (name.provider(), self.json_mode) {
+            (_, false) => Ok(name.live(url)),
+            ("openai", true) => {
+                let live = Live::openai(in_json_mode(name.model()));
+                Ok(url.into_iter().fold(live, LiveBuilder::base_url))
             }
-            Some(("anthropic", model)) if !model.is_empty() => {
-                Err(Misuse::new("--json-mode is for openai: models; those of anthropic call tools"))
-            }
-            Some(("openai", model)) if !model.is_empty() => Ok(Live::openai(self.openai(model))),
-            _ => Err(Misuse::new(format!("--model {name}: anthropic:NAME or openai:NAME is wanted"))),
-        }
-    }
-
-    fn openai(&self, model: &str) -> openai::Settings {
-        let settings = openai::Settings { model: Some(model.to_owned()), ..openai::Settings::default() };
-        if !self.json_mode {
-            return settings;
-        }
-        // A very small model that is held to a schema says the same over and over unless that costs it something.
-        let numbers = [("temperature", "0"), ("frequency_penalty", "0.5")].into_iter();
-        let numbers = numbers.filter_map(|(name, number)| Some((name.into(), RawJson::parse(number).ok()?)));
-        let mode =
-            JsonMode { text_chars: 300, argument_chars: 120, items: 3, open_objects: OpenObjects::Close };
-        openai::Settings {
-            json_mode: Some(mode),
-            max_tokens: Some(JSON_TOKENS),
-            rest: numbers.collect(),
-            ..settings
+            (_, true) => Err(Misuse::new("--json-mode is for openai: models; those of anthropic call tools")),
         }
     }
 
@@ -121,9 +99,24 @@ impl Flags {
     pub(crate) fn model_told(&self, label: Option<&str>) -> String {
         match &self.model {
             Some(model) if self.json_mode => format!("{model}, in JSON mode"),
-            Some(model) => model.clone(),
+            Some(model) => model.to_string(),
             None => label.unwrap_or("no model").to_owned(),
         }
+    }
+}
+
+/// How a very small model is asked.
+fn in_json_mode(model: &str) -> openai::Settings {
+    // Held to a schema it says the same over and over unless that costs it something.
+    let numbers = [("temperature", "0"), ("frequency_penalty", "0.5")].into_iter();
+    let numbers = numbers.filter_map(|(name, number)| Some((name.into(), RawJson::parse(number).ok()?)));
+    let mode = JsonMode { text_chars: 300, argument_chars: 120, items: 3, open_objects: OpenObjects::Close };
+    openai::Settings {
+        model: Some(model.to_owned()),
+        json_mode: Some(mode),
+        max_tokens: Some(JSON_TOKENS),
+        rest: numbers.collect(),
+        ..openai::Settings::default()
     }
 }
 

@@ -78,8 +78,8 @@ fn a_model_that_cannot_be_asked_is_a_failure() {
 #[test]
 fn wrong_use_says_what_would_be_right() {
     for (args, why) in [
-        (&["--model", "claude"][..], "anthropic:NAME or openai:NAME is wanted"),
-        (&["--model", "openai:"], "anthropic:NAME or openai:NAME is wanted"),
+        (&["--model", "claude"][..], "`anthropic:NAME`"),
+        (&["--model", "openai:"], "no model is named behind `openai:`"),
         (&["--model", "anthropic:x", "--json-mode"], "--json-mode is for openai: models"),
         (&["--base-url", "http://127.0.0.1:9"], "--model names it"),
         (&["--model", "openai:x"], "set the environment variable OPENAI_API_KEY"),

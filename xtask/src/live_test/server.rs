@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// How long a look at its health may take.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The options beside model and port. One thread: on a machine that does other work too, threads that spin while they wait
+/// The options beside model and port. The model goes by a name and not by its file, whose folder is nobody's business. One thread: on a machine that does other work too, threads that spin while they wait
 /// for each other cost a factor of 20 and more.
-const OPTIONS: [&str; 13] =
-    ["-c", "8192", "-np", "1", "-t", "1", "-tb", "1", "--poll", "0", "--jinja", "--no-ui", "--offline"];
+const OPTIONS: &str =
+    "--alias smollm2-135m-instruct -c 8192 -np 1 -t 1 -tb 1 --poll 0 --jinja --no-ui --offline";
 
 /// llama.cpp's server on a free port of this machine alone. It ends when this is dropped, and where this process ends
 /// without dropping anything.
@@ -40,7 +40,7 @@ impl Server {
             .arg("-m")
             .arg(model)
             .args(["--host", "127.0.0.1", "--port", &port.to_string()])
-            .args(OPTIONS)
+            .args(OPTIONS.split(' '))
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)
