@@ -4,7 +4,7 @@
 mod harness;
 
 use harness::{HOSTILE, delegates, hostile, people};
-use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use quick_xml::Reader;
 use quick_xml::events::Event as Xml;
 use serde_json::Value;
@@ -190,7 +190,7 @@ fn saying(value: Value, text: &str) -> Value {
 }
 
 proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// No value is taken for markup, whatever it is and wherever it stands.
     #[test]

@@ -1,8 +1,10 @@
 //! What was used, and the matrix of ways.
 
+use std::collections::BTreeMap;
+
 use crate::markup::Markup;
-use crate::shown::counted;
-use crate::story::{Kind, Matrix, Passes, Source, Spent, Story, Way};
+use crate::shown::{counted, duration};
+use crate::story::{Kind, Matrix, Passes, Source, Spent, Story, Way, What};
 use crate::text::gone;
 use crate::who;
 
@@ -39,6 +41,43 @@ pub(super) fn budget(story: &Story, out: &mut Markup) {
         out.raw("</tr>");
     }
     out.raw("</tbody></table></div>\n");
+    tools(story, out);
+}
+
+/// What the tools did, by name.
+fn tools(story: &Story, out: &mut Markup) {
+    let mut tools: BTreeMap<&str, Use> = BTreeMap::new();
+    for event in &story.events {
+        if let What::Ran { tool, error, .. } = &event.what {
+            let used = tools.entry(tool).or_default();
+            used.runs += 1;
+            used.failed += u64::from(error.is_some());
+            used.took_us = used.took_us.saturating_add(event.took_us.unwrap_or_default());
+        }
+    }
+    if tools.is_empty() {
+        return;
+    }
+    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tools\"><table><caption>With which tools</caption>");
+    out.raw("<thead><tr><th scope=\"col\">Tool</th><th scope=\"col\" class=\"num\">Runs</th>");
+    out.raw("<th scope=\"col\" class=\"num\">Failed</th><th scope=\"col\" class=\"num\">Took</th></tr></thead><tbody>");
+    for (tool, Use { runs, failed, took_us }) in tools {
+        out.raw("<tr><th scope=\"row\">")
+            .code(tool)
+            .raw("</th><td class=\"num\">")
+            .own(runs)
+            .raw("</td><td class=\"num\">");
+        out.own(failed).raw("</td><td class=\"num\">").own(duration(took_us)).raw("</td></tr>");
+    }
+    out.raw("</tbody></table></div>\n");
+}
+
+/// How a tool was used.
+#[derive(Default)]
+struct Use {
+    runs: u64,
+    failed: u64,
+    took_us: u64,
 }
 
 fn row(spent: &Spent, out: &mut Markup) {
