@@ -13,6 +13,8 @@ const MOST: usize = 300;
 /// How wide the user's lane is.
 const USER: i32 = 140;
 const MARGIN: i32 = 16;
+/// Room for the tools of whoever is last.
+const BESIDE: i32 = 44;
 const HEAD: i32 = 46;
 /// A letter of the drawing's text is so wide, in tenths of a pixel.
 const LETTER: i32 = 64;
@@ -119,7 +121,8 @@ impl<'s> Drawing<'s> {
     }
 
     fn width(&self) -> i32 {
-        2 * MARGIN + self.lanes.iter().map(|part| self.room(*part)).sum::<i32>().max(self.lane)
+        let lanes = self.lanes.iter().map(|part| self.room(*part)).sum::<i32>().max(self.lane);
+        2 * MARGIN + lanes + BESIDE
     }
 
     /// How wide somebody's lane is. A user has no tools, and on a phone each pixel of the first lane is one less for the next.
