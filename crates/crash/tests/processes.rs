@@ -83,8 +83,10 @@ fn one_of_two_that_resume_goes_on() {
         for refused in told.iter().filter_map(|told| told.refused.as_deref()) {
             assert!(refused.starts_with("Held conversation"), "{refused}");
         }
-        let epochs = scene.store().lease(CONVERSATION).unwrap().unwrap().epoch;
-        assert_eq!(epochs, Epoch::new(2), "{round}: {told:?}");
+        let epoch = scene.store().lease(CONVERSATION).unwrap().unwrap().epoch;
+        // One that had looked before the other ended, and took the lease after that, finds the answer on record.
+        let is_after = answers.len() == 2 && epoch == Epoch::new(3);
+        assert!(epoch == Epoch::new(2) || is_after, "{round}: {epoch:?} {told:?}");
         assert!(scene.remote().traffic().values().all(|of| of.applied == 1));
         scene.audit(Scenario::Remote, clock + 20_000);
     });
