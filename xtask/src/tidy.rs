@@ -8,6 +8,7 @@ mod examples;
 mod lexer;
 mod links;
 mod machine;
+mod merged;
 mod pure;
 mod tables;
 mod tree;
@@ -54,6 +55,7 @@ pub(crate) fn report() -> Result<usize, Fault> {
     findings.extend(tables::check(&tree));
     findings.extend(links::check(&tree));
     findings.extend(machine::check(&tree));
+    findings.extend(merged::check(&tree));
     findings.extend(examples::check(&tree));
     findings.sort();
     findings.dedup();
