@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::nearest::nearest;
-use crate::{ask, ci, crash, example, fuzz, help, lesson, live_test, sdk_check, soak, tidy};
+use crate::{ask, ci, crash, example, fuzz, help, lesson, live_test, sdk_check, soak, tidy, trace_test};
 
 /// A command of `cargo xtask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +19,13 @@ pub(crate) enum Command {
     Fuzz,
     SdkCheck,
     LiveTest,
+    TraceTest,
     Tidy,
     Help,
 }
 
 impl Command {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Lesson,
         Self::Example,
         Self::Ask,
@@ -34,6 +35,7 @@ impl Command {
         Self::Fuzz,
         Self::SdkCheck,
         Self::LiveTest,
+        Self::TraceTest,
         Self::Tidy,
         Self::Help,
     ];
@@ -49,6 +51,7 @@ impl Command {
             Self::Fuzz => "fuzz",
             Self::SdkCheck => "sdk-check",
             Self::LiveTest => "live-test",
+            Self::TraceTest => "trace-test",
             Self::Tidy => "tidy",
             Self::Help => "help",
         }
@@ -90,6 +93,10 @@ impl Command {
                 "live-test [--install]",
                 "the support desk on a real model under llama.cpp, on this machine; --install gets both",
             ),
+            Self::TraceTest => (
+                "trace-test [--install]",
+                "the spans of runs in a real viewer, Arize Phoenix, read back through its API; --install gets it",
+            ),
             Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),
             Self::Help => ("help", "this list"),
         }
@@ -118,6 +125,7 @@ impl Command {
             Self::Fuzz => fuzz::run(args),
             Self::SdkCheck => self.alone(&args).and_then(|()| sdk_check::run()),
             Self::LiveTest => live_test::run(&args),
+            Self::TraceTest => trace_test::run(&args),
             Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),
             Self::Help => help::run(),
         }

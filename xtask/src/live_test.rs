@@ -6,33 +6,35 @@
 //! installed once, by `live-test --install`, and it is no part of `ci`: where they are not there the test is skipped and says so.
 
 mod install;
-mod server;
 
-use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
+use crate::installed::{self, say};
 use crate::launch;
-use server::Server;
+use crate::server::{Server, Start, free_ports};
 
 /// The model, as the program is told of it.
 const MODEL: &str = "openai:smollm2-135m-instruct";
 
+/// How long the server may take until it has read its model.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The options beside model and port. The model goes by a name and not by its file, whose folder is nobody's business. One
+/// thread: on a machine that does other work too, threads that spin while they wait for each other cost a factor of 20 and
+/// more.
+const OPTIONS: &str =
+    "--alias smollm2-135m-instruct -c 8192 -np 1 -t 1 -tb 1 --poll 0 --jinja --no-ui --offline";
+
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode, Fault> {
-    let folder = Folder::known()?;
-    match args {
-        [] => test(&folder),
-        [flag] if flag == "--install" => install::run(&folder),
-        [first, others @ ..] => {
-            let is_flag = first == "--install";
-            let arg = others.first().filter(|_| is_flag).unwrap_or(first).to_string_lossy();
-            Err(Fault::Misuse(format!("`live-test` takes --install and nothing else, found `{arg}`")))
-        }
+    let folder = Folder(installed::folder("SOMMELIER_LIVE", "live")?);
+    match installed::wants_install("live-test", args)? {
+        true => install::run(&folder),
+        false => test(&folder),
     }
 }
 
@@ -46,7 +48,7 @@ fn test(folder: &Folder) -> Result<ExitCode, Fault> {
         return Ok(ExitCode::SUCCESS);
     };
     let desk = launch::build("live-desk")?;
-    let server = Server::start(&program, &model, &folder.0.join("server.log"))?;
+    let server = start(&program, &model, &folder.0.join("server.log"))?;
     let start = Instant::now();
     let status = Command::new(desk)
         .args(["--model", MODEL, "--base-url", &server.url(), "--json-mode"])
@@ -64,22 +66,20 @@ fn test(folder: &Folder) -> Result<ExitCode, Fault> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// llama.cpp's server on a model.
+fn start(program: &Path, model: &Path, log: &Path) -> Result<Server, Fault> {
+    let [port] = free_ports()?;
+    let mut command = Command::new(program);
+    command.arg("-m").arg(model).args(["--host", "127.0.0.1", "--port", &port.to_string()]);
+    command.args(OPTIONS.split(' '));
+    Server::start(Start { command, port, health: "/health", patience: PATIENCE, log })
+}
+
 /// Where server and model are installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Folder(PathBuf);
 
 impl Folder {
-    /// The folder that `SOMMELIER_LIVE` names, or one in the user's cache.
-    fn known() -> Result<Self, Fault> {
-        let named =
-            |variable: &str| env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let cache = || named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
-        let folder = named("SOMMELIER_LIVE").or_else(|| Some(cache()?.join("sommelier").join("live")));
-        folder.map(Self).ok_or_else(|| {
-            Fault::Failed("there is no folder for the model: set SOMMELIER_LIVE to one".to_owned())
-        })
-    }
-
     /// The server's program, if it has been built.
     fn server(&self) -> Option<PathBuf> {
         let name = if cfg!(windows) { "llama-server.exe" } else { "llama-server" };
@@ -101,9 +101,4 @@ impl Folder {
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(folder).into_iter().flatten();
     read.filter_map(|entry| Some(entry.ok()?.path())).collect()
-}
-
-fn say(line: &str) {
-    // Losing the reader must not lose the verdict.
-    let _ = writeln!(io::stdout(), "{line}").and_then(|()| io::stdout().flush());
 }

@@ -12,6 +12,7 @@ mod example;
 mod fault;
 mod fuzz;
 mod help;
+mod installed;
 mod launch;
 mod lesson;
 mod live_test;
@@ -19,8 +20,10 @@ mod model;
 mod nearest;
 mod root;
 mod sdk_check;
+mod server;
 mod soak;
 mod tidy;
+mod trace_test;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -19,7 +19,7 @@ fn alone_it_lists_the_commands() {
     let alone = xtask(&[]);
     assert_eq!(alone.status.code(), Some(0));
     assert_eq!(text(&alone.stderr), "");
-    for command in ["lesson", "example", "ask", "ci", "live-test", "tidy"] {
+    for command in ["lesson", "example", "ask", "ci", "live-test", "trace-test", "tidy"] {
         assert!(text(&alone.stdout).contains(command), "{command}");
     }
     for word in ["help", "--help", "-h"] {
@@ -34,7 +34,7 @@ fn an_unknown_command_is_misuse() {
     assert_eq!(text(&output.stdout), "");
     assert_eq!(
         text(&output.stderr),
-        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, soak, crash, fuzz, sdk-check, live-test, tidy, help\n"
+        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, soak, crash, fuzz, sdk-check, live-test, trace-test, tidy, help\n"
     );
 }
 
@@ -110,27 +110,40 @@ fn checks_take_no_arguments() {
     }
 }
 
-#[test]
-fn a_live_test_without_a_model_is_skipped_and_says_how_to_get_one() {
-    let empty = std::env::temp_dir().join(format!("sommelier-no-model-{}", std::process::id()));
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .arg("live-test")
-        .env("SOMMELIER_LIVE", &empty)
-        .output()
-        .unwrap();
+/// What one of the tests tells that needs what is not there.
+fn skipped(command: &str, variable: &str) -> (String, String) {
+    let empty = std::env::temp_dir().join(format!("sommelier-no-{command}-{}", std::process::id()));
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_xtask")).arg(command).env(variable, &empty).output().unwrap();
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
-    let told = text(&output.stdout);
-    let why = format!("live-test: skipped, since no server and model are installed in {}\n", empty.display());
-    let rest = told.strip_prefix(&why).unwrap();
-    assert!(rest.starts_with("to install them: cargo xtask live-test --install ("), "{told}");
     assert!(!empty.exists(), "looking makes nothing");
+    (text(&output.stdout), empty.display().to_string())
 }
 
 #[test]
-fn a_live_test_takes_one_flag() {
-    for args in [&["live-test", "fast"][..], &["live-test", "--install", "fast"]] {
-        let output = xtask(args);
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(text(&output.stderr).contains("takes --install and nothing else, found `"), "{args:?}");
+fn a_live_test_without_a_model_is_skipped_and_says_how_to_get_one() {
+    let (told, folder) = skipped("live-test", "SOMMELIER_LIVE");
+    let why = format!("live-test: skipped, since no server and model are installed in {folder}\n");
+    let rest = told.strip_prefix(&why).unwrap();
+    assert!(rest.starts_with("to install them: cargo xtask live-test --install ("), "{told}");
+}
+
+#[test]
+fn a_trace_test_without_a_viewer_is_skipped_and_says_how_to_get_one() {
+    let (told, folder) = skipped("trace-test", "SOMMELIER_TRACE");
+    let why = format!("trace-test: skipped, since Phoenix is not installed in {folder}\n");
+    let rest = told.strip_prefix(&why).unwrap();
+    assert!(rest.starts_with("to install it: cargo xtask trace-test --install ("), "{told}");
+}
+
+#[test]
+fn a_test_that_needs_what_is_installed_takes_one_flag() {
+    for command in ["live-test", "trace-test"] {
+        for args in [&[command, "fast"][..], &[command, "--install", "fast"]] {
+            let output = xtask(args);
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            let why = format!("`{command}` takes --install and nothing else, found `fast`");
+            assert!(text(&output.stderr).contains(&why), "{args:?}");
+        }
     }
 }

@@ -5,13 +5,13 @@
 //! lies, and nothing of it is committed or shipped.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Instant;
 
-use super::{Folder, say};
+use super::Folder;
 use crate::fault::Fault;
+use crate::installed::{self, say, step};
 
 /// How to install it, for whoever has not.
 pub(super) const HINT: &str = "to install them: cargo xtask live-test --install (Python 3, tar and a C++ compiler; 200 MB from \
@@ -40,20 +40,9 @@ pub(super) fn run(folder: &Folder) -> Result<ExitCode, Fault> {
     let Folder(path) = folder;
     fs::create_dir_all(path).map_err(Fault::system(format!("make {}", path.display())))?;
     say(&format!("live-test: installing into {}", path.display()));
-    let tools = path.join("tools").join(if cfg!(windows) { "Scripts" } else { "bin" });
-    let program =
-        |name: &str| tools.join(if cfg!(windows) { format!("{name}.exe") } else { name.to_owned() });
-    let python = if cfg!(windows) { "python" } else { "python3" };
-    step("an environment for Python", program("python").exists(), || {
-        let mut venv = Command::new(python);
-        venv.args(["-m", "venv"]).arg(path.join("tools"));
-        venv
-    })?;
-    let pip = || {
-        let mut pip = Command::new(program("python"));
-        pip.args(["-m", "pip", "--disable-pip-version-check"]);
-        pip
-    };
+    let program = |name: &str| installed::program(&path.join("tools"), name);
+    step("an environment for Python", program("python").exists(), || installed::venv(&path.join("tools")))?;
+    let pip = || installed::pip(&path.join("tools"));
     let has_tools = program("cmake").exists() && program("ninja").exists();
     step("cmake and ninja", has_tools, || with(pip(), ["install", "--quiet"], TOOLS))?;
     step("the model", folder.model().is_some(), || {
@@ -72,7 +61,8 @@ pub(super) fn run(folder: &Folder) -> Result<ExitCode, Fault> {
     })?;
     let build = path.join("build");
     let found = std::env::var_os("PATH").unwrap_or_default();
-    let search = std::env::join_paths([tools.clone()].into_iter().chain(std::env::split_paths(&found)));
+    let tools = installed::programs(&path.join("tools"));
+    let search = std::env::join_paths([tools].into_iter().chain(std::env::split_paths(&found)));
     let search = search.map_err(|error| Fault::Failed(format!("the search path: {error}")))?;
     let cmake = || {
         let mut cmake = Command::new(program("cmake"));
@@ -112,21 +102,4 @@ fn with<A: AsRef<std::ffi::OsStr>, B: AsRef<std::ffi::OsStr>>(
 ) -> Command {
     command.args(first).args(then);
     command
-}
-
-/// Does a step unless it is done. What its program says is seen, since some steps take long.
-fn step(what: &str, is_done: bool, command: impl FnOnce() -> Command) -> Result<(), Fault> {
-    if is_done {
-        say(&format!("  there   {what}"));
-        return Ok(());
-    }
-    say(&format!("  making  {what}"));
-    let mut command = command();
-    let name =
-        Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let status = command.stdin(Stdio::null()).status().map_err(Fault::system(format!("start `{name}`")))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(Fault::Failed(format!("{what}: `{name}` has failed, {status}"))),
-    }
 }

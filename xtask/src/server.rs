@@ -10,45 +10,49 @@ use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
 
-/// How long a server may take until it has read its model.
-const PATIENCE: Duration = Duration::from_secs(180);
-
 /// How long a look at its health may take.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The options beside model and port. The model goes by a name and not by its file, whose folder is nobody's business. One thread: on a machine that does other work too, threads that spin while they wait
-/// for each other cost a factor of 20 and more.
-const OPTIONS: &str =
-    "--alias smollm2-135m-instruct -c 8192 -np 1 -t 1 -tb 1 --poll 0 --jinja --no-ui --offline";
-
-/// llama.cpp's server on a free port of this machine alone. It ends when this is dropped, and where this process ends
-/// without dropping anything.
+/// A server on a port of this machine alone. It ends when this is dropped, and where this process ends without dropping
+/// anything.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     watcher: Option<Child>,
     port: u16,
 }
 
+/// How a server is started.
+#[derive(Debug)]
+pub(crate) struct Start<'a> {
+    /// The command, with the port in it.
+    pub(crate) command: Command,
+    /// Where it listens.
+    pub(crate) port: u16,
+    /// The path at which it says whether it can be asked.
+    pub(crate) health: &'a str,
+    /// How long it may take until then.
+    pub(crate) patience: Duration,
+    /// The file for what it says.
+    pub(crate) log: &'a Path,
+}
+
 impl Server {
-    /// Starts `program` on `model`, and waits until it can be asked. What it says goes into the file `log`.
-    pub(super) fn start(program: &Path, model: &Path, log: &Path) -> Result<Self, Fault> {
-        let port = free_port().map_err(Fault::system("find a free port"))?;
+    /// Starts it, and waits until it can be asked.
+    pub(crate) fn start(start: Start<'_>) -> Result<Self, Fault> {
+        let Start { mut command, port, health, patience, log } = start;
         let out = File::create(log).map_err(Fault::system(format!("write {}", log.display())))?;
         let err = out.try_clone().map_err(Fault::system("write the server's log"))?;
-        let child = Command::new(program)
-            .arg("-m")
-            .arg(model)
-            .args(["--host", "127.0.0.1", "--port", &port.to_string()])
-            .args(OPTIONS.split(' '))
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)
             .spawn()
-            .map_err(Fault::system(format!("start {}", program.display())))?;
+            .map_err(Fault::system(format!("start {program}")))?;
         let watcher = watch(child.id());
         let mut server = Self { child, watcher, port };
-        server.wait().map_err(|why| {
+        server.wait(health, patience).map_err(|why| {
             let told = std::fs::read_to_string(log).unwrap_or_default();
             let last = told.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
             Fault::Failed(format!("the server {why}: {last}\nall that it said is in {}", log.display()))
@@ -57,23 +61,23 @@ impl Server {
     }
 
     /// Where it is asked.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
     /// Waits until it is well.
-    fn wait(&mut self) -> Result<(), String> {
+    fn wait(&mut self, health: &str, patience: Duration) -> Result<(), String> {
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < patience {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Err(format!("has ended before it was ready, {status}"));
             }
-            if is_well(self.port).unwrap_or(false) {
+            if is_well(self.port, health).unwrap_or(false) {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(200));
         }
-        Err(format!("was not ready after {} s", PATIENCE.as_secs()))
+        Err(format!("was not ready after {} s", patience.as_secs()))
     }
 }
 
@@ -103,18 +107,22 @@ fn watch(server: u32) -> Option<Child> {
     shell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
-/// A port that was free a moment ago.
-fn free_port() -> io::Result<u16> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr().map(|address| address.port())
+/// Ports that were free a moment ago, each another.
+pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N], Fault> {
+    let held: io::Result<Vec<TcpListener>> =
+        (0..N).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
+    let ports = held.and_then(|held| held.iter().map(|it| it.local_addr().map(|at| at.port())).collect());
+    let ports: Vec<u16> = ports.map_err(Fault::system("find a free port"))?;
+    ports.try_into().map_err(|_| Fault::Failed("there are not enough free ports".to_owned()))
 }
 
-/// Whether the server says that it can be asked. While it reads its model it answers with a 503.
-fn is_well(port: u16) -> io::Result<bool> {
+/// Whether the server says that it can be asked. While it gets ready it may answer with a 503.
+fn is_well(port: u16, health: &str) -> io::Result<bool> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mut stream = TcpStream::connect_timeout(&address, LOOK)?;
     stream.set_read_timeout(Some(LOOK))?;
     stream.set_write_timeout(Some(LOOK))?;
-    stream.write_all(b"GET /health HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
+    write!(stream, "GET {health} HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
     let mut status = [0; 12];
     stream.read_exact(&mut status)?;
     Ok(status.ends_with(b" 200"))
@@ -131,9 +139,9 @@ mod tests {
 
     /// A program that stands for the server, in a folder of its own.
     fn program(name: &str, script: &str) -> (PathBuf, PathBuf) {
-        let folder = std::env::temp_dir().join(format!("sommelier-live-{}-{name}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("sommelier-server-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let program = folder.join("llama-server");
+        let program = folder.join("server");
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         (folder, program)
@@ -165,7 +173,10 @@ mod tests {
     fn a_server_that_ends_by_itself_is_told_with_its_last_words() {
         let (folder, program) = program("ends", "echo loading; echo 'no such model' >&2; exit 3");
         let log = folder.join("server.log");
-        let fault = Server::start(&program, Path::new("x.gguf"), &log).unwrap_err().to_string();
+        let [port] = free_ports().unwrap();
+        let start =
+            Start { command: Command::new(program), port, health: "/health", patience: LOOK, log: &log };
+        let fault = Server::start(start).unwrap_err().to_string();
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(
             fault,
@@ -200,12 +211,16 @@ mod tests {
             let port = listener.local_addr().unwrap().port();
             let answers = thread::spawn(move || {
                 let (mut stream, _) = listener.accept().unwrap();
-                let _ = stream.read(&mut [0; 256]).unwrap();
+                let mut asked = [0; 256];
+                let len = stream.read(&mut asked).unwrap();
+                assert!(asked[..len].starts_with(b"GET /healthz HTTP/1.0\r\n"), "{asked:?}");
                 write!(stream, "{said}\r\n\r\n").unwrap();
             });
-            assert_eq!(is_well(port).unwrap(), is_ready, "{said}");
+            assert_eq!(is_well(port, "/healthz").unwrap(), is_ready, "{said}");
             answers.join().unwrap();
         }
-        assert!(is_well(free_port().unwrap()).is_err(), "nobody listens there");
+        let [one, other] = free_ports().unwrap();
+        assert_ne!(one, other);
+        assert!(is_well(one, "/healthz").is_err(), "nobody listens there");
     }
 }
