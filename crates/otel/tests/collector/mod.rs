@@ -10,13 +10,15 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 /// What a collector has got.
 pub(crate) struct Collector {
     url: String,
     got: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
+    /// Held, it answers nobody.
+    gate: Arc<Mutex<()>>,
 }
 
 /// One span, with what a test looks at.
@@ -51,17 +53,25 @@ impl Collector {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let got = Arc::new(Mutex::new(Vec::new()));
         let keeps = Arc::clone(&got);
+        let gate = Arc::new(Mutex::new(()));
+        let passes = Arc::clone(&gate);
         // It ends with the process.
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 while let Some(body) = posted(&stream) {
                     keeps.lock().unwrap().push(ExportTraceServiceRequest::decode(&*body).unwrap());
+                    drop(passes.lock().unwrap());
                     let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
                     (&stream).write_all(answer.as_bytes()).unwrap();
                 }
             }
         });
-        Self { url, got }
+        Self { url, got, gate }
+    }
+
+    /// It takes what is sent, and answers nobody while this is held.
+    pub(crate) fn hold(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock().unwrap()
     }
 
     pub(crate) fn url(&self) -> &str {

@@ -1,0 +1,105 @@
+//! Several layers, several threads, and a collector that is slower than what is sent to it.
+#![expect(clippy::unwrap_used, reason = "a test may; clippy excuses only the test functions themselves")]
+
+mod collector;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+
+use collector::{Arrived, Collector};
+use sommelier_otel::{ExportError, Otlp, TraceContext};
+use tracing::{Dispatch, dispatcher, info_span};
+use tracing_subscriber::prelude::*;
+
+/// So many threads, each with so many roots, with one child and one grandchild each.
+const THREADS: usize = 8;
+const ROOTS: usize = 50;
+
+fn watched(otlp: &Otlp) -> Dispatch {
+    Dispatch::new(tracing_subscriber::registry().with(otlp.layer()))
+}
+
+/// A root with a child and a grandchild, named after it.
+fn three(name: &str, trace: &str) {
+    let span = |depth: usize| format!("{name}/{depth}");
+    let root = info_span!(target: "sommelier", parent: None, "invoke_workflow", otel.name = span(0), trace);
+    let child = info_span!(target: "sommelier", parent: &root, "invoke_agent", otel.name = span(1));
+    drop(info_span!(target: "sommelier", parent: &child, "chat", otel.name = span(2)));
+}
+
+/// Each span has an id that no other has, and stands under the one above it that has its name.
+fn are_threes(spans: &[Arrived], roots: usize) {
+    let by_id: BTreeMap<&str, &Arrived> = spans.iter().map(|span| (&*span.id, span)).collect();
+    assert_eq!((by_id.len(), spans.len()), (3 * roots, 3 * roots));
+    for span in spans {
+        let (name, depth) = span.name.rsplit_once('/').unwrap();
+        let above = by_id.get(&*span.parent).map(|parent| (&*parent.name, &*parent.trace));
+        let expected = match depth {
+            "0" => None,
+            "1" => Some((format!("{name}/0"), &*span.trace)),
+            _ => Some((format!("{name}/1"), &*span.trace)),
+        };
+        assert_eq!(above, expected.as_ref().map(|(name, trace)| (&**name, *trace)), "{}", span.name);
+    }
+}
+
+/// S3-31, C133: many threads over one layer, each root in a trace of its own: no span stands under another's.
+#[test]
+fn many_threads_keep_their_trees_apart() {
+    let collector = Collector::start();
+    let otlp = Otlp::to(collector.url()).start().unwrap();
+    let dispatch = watched(&otlp);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let dispatch = &dispatch;
+            scope.spawn(move || {
+                dispatcher::with_default(dispatch, || {
+                    for root in 0..ROOTS {
+                        three(&format!("{thread}-{root}"), &TraceContext::begin().to_string());
+                    }
+                });
+            });
+        }
+    });
+    otlp.finish().unwrap();
+    let spans = collector.spans();
+    are_threes(&spans, THREADS * ROOTS);
+    let traces: BTreeSet<&str> = spans.iter().map(|span| &*span.trace).collect();
+    assert_eq!(traces.len(), THREADS * ROOTS);
+}
+
+/// S3-31: layers number their spans alike, each from 1; what they send has ids of its own all the same, in one trace too.
+#[test]
+fn two_layers_in_one_trace_have_ids_of_their_own() {
+    let collector = Collector::start();
+    let otlp = Otlp::to(collector.url()).start().unwrap();
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for layer in ["first", "second"] {
+        dispatcher::with_default(&watched(&otlp), || three(layer, trace));
+    }
+    otlp.finish().unwrap();
+    let spans = collector.spans();
+    are_threes(&spans, 2);
+    let parents = spans.iter().map(|span| &*span.parent).filter(|parent| *parent == "00f067aa0ba902b7");
+    assert_eq!(parents.count(), 2);
+}
+
+/// A collector that is slower than the run is not waited for: what there is no room for is lost, and all of it is told.
+#[test]
+fn what_there_is_no_room_for_is_told() {
+    const SPANS: usize = 9_000;
+    let collector = Collector::start();
+    let held = collector.hold();
+    let otlp = Otlp::to(collector.url()).start().unwrap();
+    dispatcher::with_default(&watched(&otlp), || {
+        for root in 0..SPANS / 3 {
+            three(&root.to_string(), "");
+        }
+    });
+    drop(held);
+    let Err(ExportError::Lost { lost, all, why }) = otlp.finish() else { panic!("there was room for all") };
+    let arrived = collector.spans().len();
+    assert_eq!((all, arrived + usize::try_from(lost).unwrap()), (9_000, SPANS));
+    assert!(arrived >= 2_048 && lost > 0, "{arrived} have arrived");
+    assert_eq!(why, "more came at once than could be kept for it");
+}
