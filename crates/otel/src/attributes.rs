@@ -45,6 +45,12 @@ pub(crate) fn attributes(span: &ClosedSpan, seen: &Seen<'_>) -> Vec<KeyValue> {
             add("graph.node.parent_id", before);
         }
     }
+    // What was said, where it is told at all, under the two names that every kind of span has there.
+    for (name, words) in SAID {
+        if let Some(said) = words.iter().find_map(|words| span.fields.text(words)) {
+            add(name, said);
+        }
+    }
     // The name before it was changed; viewers have not followed yet.
     if let Some(written) = span.fields.number("gen_ai.usage.cache_write.input_tokens") {
         let written = i64::try_from(written).unwrap_or(i64::MAX);
@@ -52,6 +58,12 @@ pub(crate) fn attributes(span: &ClosedSpan, seen: &Seen<'_>) -> Vec<KeyValue> {
     }
     attributes
 }
+
+/// What goes in and what comes out, in OpenInference's names and in those of the conventions.
+const SAID: [(&str, [&str; 2]); 2] = [
+    ("input.value", ["gen_ai.input.messages", "gen_ai.tool.call.arguments"]),
+    ("output.value", ["gen_ai.output.messages", "gen_ai.tool.call.result"]),
+];
 
 /// What is known of a span besides its fields.
 #[derive(Clone, Copy, Debug, Default)]

@@ -95,7 +95,43 @@ fn viewers_find_what_they_look_for() {
     assert_eq!(chat.attribute("otel.kind"), "");
     // INTERNAL: a script decides in this process.
     assert_eq!(chat.kind, 1);
+    assert_eq!(named("invoke_workflow waiter").attribute("openinference.span.kind"), "CHAIN");
     assert!(spans.iter().all(|span| span.start > 0 && span.start <= span.end));
+}
+
+/// What was said is sent where it was asked for, under the conventions' names and under those that viewers look for; without
+/// that not a word of it is.
+#[test]
+fn words_are_sent_where_they_are_asked_for() {
+    let sent = |shows: bool| {
+        let collector = Collector::start();
+        let otlp = Otlp::to(collector.url()).start().unwrap();
+        let runner = Runner::new(decisions()).conversation("c");
+        let runner = if shows { runner.show_contents() } else { runner };
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(otlp.layer()), || {
+            runner.run(&house(), "Wine, please.").unwrap();
+        });
+        otlp.finish().unwrap();
+        collector.spans()
+    };
+    let spans = sent(true);
+    for (kind, input, output) in [
+        ("chat", "gen_ai.input.messages", "gen_ai.output.messages"),
+        ("execute_tool handoff_to_specialist sommelier", "gen_ai.tool.call.arguments", ""),
+    ] {
+        let span = spans.iter().find(|span| span.name.starts_with(kind)).unwrap();
+        let values = ["input.value", input, "output.value", output].map(|name| span.attribute(name));
+        assert_eq!((values[0], values[2]), (values[1], values[3]), "{kind}");
+        assert!(
+            values[0].contains("Wine, please.") || values[0].contains("A red wine."),
+            "{kind}: {}",
+            values[0]
+        );
+    }
+    let told = format!("{:?}", sent(false));
+    for words in ["Wine", "wine", "Barolo", "bread", "input.value", "output.value", "gen_ai.input"] {
+        assert!(!told.contains(words), "{words}: {told}");
+    }
 }
 
 /// In a trace of our own the first root has the id that the trace's name tells; a second one has another, and none is under any.
