@@ -6,8 +6,9 @@ mod collector;
 use collector::{Collector, line};
 use sommelier_handoff::{Agent, Delegate, Relay};
 use sommelier_otel::{ExportError, Otlp, TraceContext};
+use sommelier_protocol::{ModelRequest, ModelResponse, Usage};
 use sommelier_runner::Runner;
-use sommelier_runtime::{ScriptedModel, script};
+use sommelier_runtime::{Model, ModelError, ScriptedModel, script};
 use tracing_subscriber::prelude::*;
 
 /// A waiter hands over to a sommelier, who asks the cellar, and then wants to hand over to somebody who is not there.
@@ -97,6 +98,48 @@ fn viewers_find_what_they_look_for() {
     assert_eq!(chat.kind, 1);
     assert_eq!(named("invoke_workflow waiter").attribute("openinference.span.kind"), "CHAIN");
     assert!(spans.iter().all(|span| span.start > 0 && span.start <= span.end));
+}
+
+/// A service that tells what it has counted.
+struct Service;
+
+impl Model for Service {
+    fn complete(&self, _: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+        let mut response = script::say("There is none.");
+        response.usage = Usage::new(60, 7);
+        response.usage.cache_read_input_tokens = Some(40);
+        response.usage.cache_creation_input_tokens = Some(20);
+        Ok(response)
+    }
+
+    fn provider(&self) -> &str {
+        "anthropic"
+    }
+}
+
+/// S3-31: a call of a service is one, and what it used is told as numbers, the cache's share also under the name that it had
+/// before.
+#[test]
+fn what_a_call_of_a_service_used_is_told() {
+    let collector = Collector::start();
+    let otlp = Otlp::to(collector.url()).start().unwrap();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(otlp.layer()), || {
+        Runner::new(Service).run(&house(), "Wine, please.").unwrap();
+    });
+    otlp.finish().unwrap();
+    let spans = collector.spans();
+    let chat = spans.iter().find(|span| span.name.starts_with("chat ")).unwrap();
+    // CLIENT.
+    assert_eq!((chat.kind, chat.attribute("gen_ai.provider.name")), (3, "anthropic"));
+    let usage = [
+        "input_tokens",
+        "cache_read.input_tokens",
+        "cache_write.input_tokens",
+        "cache_creation.input_tokens",
+    ];
+    let read = usage.map(|name| chat.attribute(&format!("gen_ai.usage.{name}")));
+    assert_eq!((read, chat.attribute("gen_ai.usage.output_tokens")), (["120", "40", "20", "20"], "7"));
+    assert!(chat.numbers.iter().any(|name| name == "gen_ai.usage.input_tokens"), "{:?}", chat.numbers);
 }
 
 /// What was said is sent where it was asked for, under the conventions' names and under those that viewers look for; without

@@ -35,6 +35,8 @@ pub(crate) struct Arrived {
     pub(crate) links: Vec<(String, String)>,
     pub(crate) error: Option<String>,
     pub(crate) attributes: Vec<(String, String)>,
+    /// The names of those attributes that are whole numbers.
+    pub(crate) numbers: Vec<String>,
 }
 
 /// A line of a [tree](Collector::tree).
@@ -144,11 +146,16 @@ fn arrived(span: &Span) -> Arrived {
         links: span.links.iter().map(|link| (hex(&link.trace_id), hex(&link.span_id))).collect(),
         error: (status.code == 2).then_some(status.message),
         attributes: span.attributes.iter().map(attribute).collect(),
+        numbers: span.attributes.iter().filter(|it| is_number(it)).map(|it| it.key.clone()).collect(),
     }
 }
 
 fn attribute(attribute: &KeyValue) -> (String, String) {
     (attribute.key.clone(), attribute.value.as_ref().map_or_else(String::new, value))
+}
+
+fn is_number(attribute: &KeyValue) -> bool {
+    matches!(attribute.value.as_ref().and_then(|value| value.value.as_ref()), Some(Value::IntValue(_)))
 }
 
 fn value(value: &AnyValue) -> String {
