@@ -67,8 +67,7 @@ pub(crate) fn instructions(system: &System) -> String {
 pub(crate) fn messages(messages: &[Message]) -> (String, usize) {
     let (mut told, mut bytes) = (Vec::new(), 2);
     for message in messages.iter().rev() {
-        let said = Said { role: role(&message.role), parts: said(&message.content), finish_reason: None };
-        let text = json(&said);
+        let text = told_of(message);
         bytes += text.len() + 1;
         if bytes > LONGEST && !told.is_empty() {
             break;
@@ -78,6 +77,18 @@ pub(crate) fn messages(messages: &[Message]) -> (String, usize) {
     let left_out = messages.len() - told.len();
     told.reverse();
     (format!("[{}]", told.join(",")), left_out)
+}
+
+/// One message: each result of a tool in it is told as one of its own, with the role that the conventions have for it. Viewers show
+/// one result of a message, and would leave out the others of a reply that called several tools.
+fn told_of(message: &Message) -> String {
+    let is_result = |part: &Part<'_>| matches!(part, Part::ToolCallResponse { .. });
+    let (results, words): (Vec<_>, Vec<_>) = said(&message.content).into_iter().partition(is_result);
+    let has_no_words = !results.is_empty() && words.is_empty();
+    let results = results.into_iter().map(|result| ("tool", vec![result]));
+    let all = results.chain((!has_no_words).then(|| (role(&message.role), words)));
+    let all = all.map(|(role, parts)| json(&Said { role, parts, finish_reason: None }));
+    all.collect::<Vec<_>>().join(",")
 }
 
 /// What a model replied.

@@ -71,7 +71,7 @@ fn contents_are_shown_where_they_are_asked_for() {
             {"role": "assistant", "parts": [
                 {"type": "tool_call", "id": "tu_1_0", "name": "pay", "arguments": {"number": handle}},
             ]},
-            {"role": "user", "parts": [
+            {"role": "tool", "parts": [
                 {"type": "tool_call_response", "id": "tu_1_0", "response": format!("\"{handle} was charged.\"")},
             ]},
         ])
@@ -90,6 +90,23 @@ fn contents_are_shown_where_they_are_asked_for() {
     );
     assert_eq!(spans.named("handoff")[0].pick(both), [r#"{"task":"Go on.","context":{}}"#, ""]);
     assert_eq!(spans.named("delegate")[0].pick(both), [r#"{"task":"Is there soup?","context":{}}"#, ""]);
+}
+
+/// Each result of a reply that called several tools is a message of its own: viewers show one of a message.
+#[test]
+fn each_result_is_a_message_of_its_own() {
+    let model = script([
+        ("till", hands_to("cellar")),
+        ("cellar", calls([("open", "{}"), ("open", "{}")])),
+        ("cellar", says("It is open.")),
+    ]);
+    let spans = told(runner(&model).show_contents(), "A bottle, please.");
+    let input = json_of(spans.named("chat")[2].field("gen_ai.input.messages"));
+    let result = |id: &str| json!({"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": "\"It is open.\""}]});
+    let roles: Vec<_> =
+        input.as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
+    assert_eq!([&input[2], &input[3]], [&result("tu_1_0"), &result("tu_1_1")]);
 }
 
 /// The redactor stands before all of it, and what is known as a secret of a tool is its handle everywhere.
