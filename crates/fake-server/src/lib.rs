@@ -26,13 +26,13 @@
 //! It is for tests: it listens on the loopback address alone, takes any key unless told otherwise, and keeps bodies in
 //! memory and in its log.
 
+mod answer;
 mod breach;
 mod cache;
 mod events;
 mod example;
 mod fault;
 mod file;
-mod http;
 mod log;
 mod memory;
 mod reply;
@@ -42,7 +42,6 @@ mod script;
 mod server;
 mod service;
 mod settings;
-mod stop;
 
 pub use fault::{Fault, Faults, Planned};
 pub use file::UnreadableFile;

@@ -5,19 +5,19 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
+use sommelier_http::{Limits, Line, Request, Stop, Unreadable, Wire, locked};
 use sommelier_protocol::ContentBlock;
 
+use crate::answer::{Answer, Body, Cut, send};
 use crate::breach::{ApiError, Breach};
 use crate::cache::Cache;
 use crate::events::{event, events};
 use crate::fault::LARGEST;
-use crate::http::{Answer, Body, Cut, Incoming, Line, Unreadable, Wire, send};
 use crate::log::{Entry, Log};
 use crate::memory::Memory;
 use crate::reply::{Block, Reply, tokens_of};
 use crate::rules::{Illegal, Legal, judge};
 use crate::script::{Next, Reading};
-use crate::stop::{Stop, locked};
 use crate::{Fault, Rule, Settings};
 
 /// The service: its settings, and what it remembers of requests.
@@ -42,7 +42,8 @@ impl Service {
 
     /// Answers what comes over one connection, one request after the other.
     pub(crate) fn converse(&self, line: impl Line, stop: &Stop) {
-        let mut wire = Wire::new(line, &self.settings);
+        let mut wire =
+            Wire::new(line, Limits { patience: self.settings.patience, max_body: self.settings.max_body });
         while !stop.is_set() {
             let (incoming, answer, stays) = match wire.read() {
                 Ok(incoming) => {
@@ -51,9 +52,9 @@ impl Service {
                     (incoming, answer, stays)
                 }
                 Err(Unreadable::Gone) => break,
-                Err(Unreadable::Told { status, why, head }) => {
-                    let answer = self.unreadable(&head, status, &why);
-                    (*head, answer, false)
+                Err(Unreadable::Told(wrong)) => {
+                    let answer = self.unreadable(&wrong.head, wrong.status, &wrong.why);
+                    (wrong.head, answer, false)
                 }
             };
             if !send(&answer, &incoming, stays, wire.out(), stop).unwrap_or_default() {
@@ -63,7 +64,7 @@ impl Service {
         wire.linger();
     }
 
-    fn answer(&self, incoming: &Incoming) -> Answer {
+    fn answer(&self, incoming: &Request) -> Answer {
         if incoming.method == "GET" && incoming.path() == "/_log" {
             let log = serde_json::to_string_pretty(&self.log()).unwrap_or_default();
             return Answer::json(200, log);
@@ -79,7 +80,7 @@ impl Service {
     }
 
     /// The answer to what could not be read as a request.
-    fn unreadable(&self, head: &Incoming, status: u16, why: &str) -> Answer {
+    fn unreadable(&self, head: &Request, status: u16, why: &str) -> Answer {
         let mut entry = self.begin(head);
         let rule = if status == 413 { Rule::Size } else { Rule::Http };
         let first = Breach::new(rule, ApiError::new(status, why));
@@ -87,7 +88,7 @@ impl Service {
         self.end(entry, answer)
     }
 
-    fn begin(&self, incoming: &Incoming) -> Entry {
+    fn begin(&self, incoming: &Request) -> Entry {
         Entry {
             number: locked(&self.log).begin(),
             method: incoming.method.clone(),

@@ -64,6 +64,7 @@ const EDGE: &[&str] = &[
     "reservo-ledger",
     "sommelier-providers",
     "sommelier-report",
+    "sommelier-http",
     "sommelier-fake-server",
     "sommelier-otel",
     "sommelier-cassette",

@@ -1,11 +1,12 @@
 //! Path, method and headers.
 
+use sommelier_http::Request;
+
 use crate::breach::{ApiError, Breach};
-use crate::http::Incoming;
 use crate::{Rule, Settings};
 
 /// The version of the API that is asked for, a date.
-pub(super) fn check(incoming: &Incoming, settings: &Settings) -> Result<String, Breach> {
+pub(super) fn check(incoming: &Request, settings: &Settings) -> Result<String, Breach> {
     if incoming.path() != "/v1/messages" && !is_count(incoming) {
         return Err(Breach::new(Rule::Path, ApiError::new(404, "Not Found")));
     }
@@ -32,12 +33,12 @@ pub(super) fn check(incoming: &Incoming, settings: &Settings) -> Result<String, 
 }
 
 /// Whether only the tokens of a request are to be counted.
-pub(super) fn is_count(incoming: &Incoming) -> bool {
+pub(super) fn is_count(incoming: &Request) -> bool {
     incoming.path() == "/v1/messages/count_tokens"
 }
 
 /// A key comes as `x-api-key` or as a bearer token; either will do.
-fn key(incoming: &Incoming, settings: &Settings) -> Result<(), Breach> {
+fn key(incoming: &Request, settings: &Settings) -> Result<(), Breach> {
     let refuse = |why: &str| Err(Breach::new(Rule::Key, ApiError::new(401, why)));
     let bearer = incoming.header("authorization").map(|value| {
         let (scheme, token) = value.split_once(' ').unwrap_or_default();

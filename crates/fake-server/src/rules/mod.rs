@@ -14,10 +14,10 @@ mod thinking;
 mod tools;
 
 use serde_json::Value;
+use sommelier_http::Request;
 use sommelier_protocol::Message;
 
 use crate::breach::Breach;
-use crate::http::Incoming;
 use crate::memory::Memory;
 use crate::{Rule, Settings};
 
@@ -64,11 +64,7 @@ impl From<Breach> for Illegal {
     }
 }
 
-pub(crate) fn judge(
-    incoming: &Incoming,
-    settings: &Settings,
-    memory: &Memory,
-) -> Result<Legal, Box<Illegal>> {
+pub(crate) fn judge(incoming: &Request, settings: &Settings, memory: &Memory) -> Result<Legal, Box<Illegal>> {
     let body = read(incoming, settings).map_err(|breach| Box::new(Illegal::from(breach)))?;
     let messages: Vec<Message> = body
         .get("messages")
@@ -93,7 +89,7 @@ pub(crate) fn judge(
 }
 
 /// The body, when nothing but the order of its messages can be wrong.
-fn read(incoming: &Incoming, settings: &Settings) -> Result<Value, Breach> {
+fn read(incoming: &Request, settings: &Settings) -> Result<Value, Breach> {
     let version = head::check(incoming, settings)?;
     let mut body: Value = serde_json::from_slice(&incoming.body)
         .map_err(|error| Breach::at(Rule::Json, "The request body is not valid JSON", error.to_string()))?;

@@ -5,23 +5,25 @@ use std::time::Duration;
 
 /// Whether the server is to end.
 #[derive(Debug, Default)]
-pub(crate) struct Stop {
+pub struct Stop {
     is_set: Mutex<bool>,
     heard: Condvar,
 }
 
 impl Stop {
-    pub(crate) fn set(&self) {
+    /// Ends it.
+    pub fn set(&self) {
         *locked(&self.is_set) = true;
         self.heard.notify_all();
     }
 
-    pub(crate) fn is_set(&self) -> bool {
+    /// Whether it is to end.
+    pub fn is_set(&self) -> bool {
         *locked(&self.is_set)
     }
 
     /// Waits that long, or until the server ends; whether it does.
-    pub(crate) fn wait(&self, long: Duration) -> bool {
+    pub fn wait(&self, long: Duration) -> bool {
         let guard = locked(&self.is_set);
         let waited = self.heard.wait_timeout_while(guard, long, |is_set| !*is_set);
         *waited.unwrap_or_else(PoisonError::into_inner).0
@@ -29,6 +31,6 @@ impl Stop {
 }
 
 /// What a lock holds is whole also when a thread died that held it: nothing here is left half done.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,10 +5,17 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 /// Where requests come from and answers go to.
-pub(crate) trait Line {
+pub trait Line {
     /// Reads what has come, within `time`; 0 when nothing will come any more.
+    ///
+    /// # Errors
+    /// What the system says; `WouldBlock` or `TimedOut` when nothing has come in time.
     fn read(&mut self, part: &mut [u8], time: Duration) -> io::Result<usize>;
 
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// What the system says: most often that nobody listens any more.
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Nothing more will be written.
@@ -32,9 +39,11 @@ impl Line for &TcpStream {
 
 /// Bytes in one place and bytes in another, neither of which keeps anybody waiting.
 #[derive(Debug)]
-pub(crate) struct Pair<R, W> {
-    pub(crate) from: R,
-    pub(crate) to: W,
+pub struct Pair<R, W> {
+    /// What is read.
+    pub from: R,
+    /// What is written to.
+    pub to: W,
 }
 
 impl<R: Read, W: Write> Line for Pair<R, W> {

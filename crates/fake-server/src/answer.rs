@@ -1,10 +1,9 @@
-//! One answer onto a connection.
+//! One answer onto a connection, with what goes wrong on its way.
 
 use std::io;
 use std::time::Duration;
 
-use super::{Incoming, Line};
-use crate::stop::Stop;
+use sommelier_http::{Line, Request, Sender, Stop};
 
 /// An answer, with what goes wrong on its way.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +61,7 @@ impl Answer {
 /// Sends `answer`; whether another one can be sent on the same connection.
 pub(crate) fn send(
     answer: &Answer,
-    to: &Incoming,
+    to: &Request,
     stays: bool,
     line: &mut impl Line,
     stop: &Stop,
@@ -70,13 +69,11 @@ pub(crate) fn send(
     if stop.wait(answer.delay) || answer.cut == Some(Cut::Unanswered) {
         return Ok(false);
     }
-    // Without pieces an answer of unknown length ends with the connection.
-    let stays = stays && (!to.is_old || matches!(answer.body, Body::Whole(_)));
-    let mut out = Out { line, is_chunked: !to.is_old, left: usize::MAX };
-    out.plain(head(answer, to, stays).as_bytes())?;
-    if to.method == "HEAD" {
+    let length = if let Body::Whole(body) = &answer.body { Some(body.len()) } else { None };
+    let Some(sender) = Sender::begin(line, to, stays, answer.status, &answer.headers, length)? else {
         return Ok(stays);
-    }
+    };
+    let mut out = Out { sender, left: usize::MAX };
     if let Some(Cut::Bytes(most)) = answer.cut {
         out.left = most;
     }
@@ -85,7 +82,7 @@ pub(crate) fn send(
             if let Some(Cut::Pieces(_)) = answer.cut {
                 out.left = body.len() / 2;
             }
-            out.body(body.as_bytes())?;
+            out.piece(body)?;
             true
         }
         Body::Pieces(pieces) => {
@@ -99,31 +96,16 @@ pub(crate) fn send(
     if !is_whole || answer.cut.is_some() {
         return Ok(false);
     }
-    if out.is_chunked && !matches!(answer.body, Body::Whole(_)) {
-        out.plain(b"0\r\n\r\n")?;
-    }
-    Ok(stays)
+    out.sender.end()
 }
 
 struct Out<'a, L> {
-    line: &'a mut L,
-    is_chunked: bool,
+    sender: Sender<'a, L>,
     /// Bytes of the body that may still be sent.
     left: usize,
 }
 
 impl<L: Line> Out<'_, L> {
-    fn plain(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.line.write_all(bytes)
-    }
-
-    /// As much as may be sent.
-    fn body(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let len = bytes.len().min(self.left);
-        self.left -= len;
-        self.plain(bytes.get(..len).unwrap_or_default())
-    }
-
     /// Sends one piece after the other; whether all were sent.
     fn pieces<'b>(
         &mut self,
@@ -141,53 +123,13 @@ impl<L: Line> Out<'_, L> {
 
     /// As much of the piece as may be sent; whether that was all.
     fn piece(&mut self, piece: &str) -> io::Result<bool> {
-        if !self.is_chunked {
-            self.body(piece.as_bytes())?;
-            return Ok(self.left > 0);
-        }
         let len = piece.len().min(self.left);
-        let is_all = len == piece.len();
         self.left -= len;
-        let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
-        chunk.extend(piece.as_bytes().iter().take(len));
-        if is_all {
-            chunk.extend(b"\r\n");
+        if len == piece.len() {
+            self.sender.piece(piece.as_bytes())?;
+            return Ok(true);
         }
-        self.plain(&chunk)?;
-        Ok(is_all)
-    }
-}
-
-fn head(answer: &Answer, to: &Incoming, stays: bool) -> String {
-    let mut head = format!("HTTP/1.1 {} {}\r\n", answer.status, reason(answer.status));
-    for (name, value) in &answer.headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    match &answer.body {
-        Body::Whole(body) => head.push_str(&format!("content-length: {}\r\n", body.len())),
-        _ if to.is_old => {}
-        _ => head.push_str("transfer-encoding: chunked\r\n"),
-    }
-    head.push_str(if stays { "connection: keep-alive\r\n\r\n" } else { "connection: close\r\n\r\n" });
-    head
-}
-
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        411 => "Length Required",
-        413 => "Content Too Large",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        500 => "Internal Server Error",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        529 => "Overloaded",
-        _ => "Other",
+        self.sender.broken_piece(piece.as_bytes(), len)?;
+        Ok(false)
     }
 }

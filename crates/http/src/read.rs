@@ -4,7 +4,6 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::Line;
-use crate::Settings;
 
 /// Bytes of a head, request line and headers.
 const LONGEST_HEAD: usize = 16 * 1024;
@@ -12,30 +11,48 @@ const MOST_HEADERS: usize = 100;
 /// How long the rest of a request that was refused unread is still taken in, so that the refusal arrives.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// A request as it came.
-#[derive(Debug, Default)]
-pub(crate) struct Incoming {
-    pub(crate) method: String,
-    pub(crate) target: String,
-    /// Names in lower case.
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
-    /// The client speaks HTTP/1.0, which has no pieces.
-    pub(crate) is_old: bool,
+/// How much of a request is taken, and how long it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a client may be silent between two requests, and how long one request may take from its first byte.
+    pub patience: Duration,
+    /// Bytes of a body. A larger one is refused before it is read.
+    pub max_body: usize,
 }
 
-impl Incoming {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+/// A request as it came.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// Such as `GET`, as it was written.
+    pub method: String,
+    /// The path with its query, as it was written.
+    pub target: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body, without the frames of its pieces.
+    pub body: Vec<u8>,
+    /// The client speaks HTTP/1.0, which has no pieces.
+    pub is_old: bool,
+}
+
+impl Request {
+    /// The first header of this name, which is given in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| &**value)
     }
 
     /// The target without its query.
-    pub(crate) fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
 
+    /// The query of the target, without its question mark; empty where there is none.
+    pub fn query(&self) -> &str {
+        self.target.split_once('?').map_or("", |(_, query)| query)
+    }
+
     /// Whether the client wants to ask again on the same connection.
-    pub(crate) fn stays(&self) -> bool {
+    pub fn stays(&self) -> bool {
         let wish = self.header("connection").unwrap_or_default();
         if self.is_old {
             wish.eq_ignore_ascii_case("keep-alive")
@@ -47,51 +64,66 @@ impl Incoming {
 
 /// Why there is no request to answer.
 #[derive(Debug)]
-pub(crate) enum Unreadable {
+pub enum Unreadable {
     /// The client has left, or said nothing.
     Gone,
     /// This is told, and the connection is closed.
-    Told { status: u16, why: String, head: Box<Incoming> },
+    Told(Box<Wrong>),
+}
+
+/// A request that could not be read.
+#[derive(Debug, Default)]
+pub struct Wrong {
+    /// The status that says so.
+    pub status: u16,
+    /// What is wrong, in words.
+    pub why: String,
+    /// Its head, as far as that was read.
+    pub head: Request,
 }
 
 fn told<T>(status: u16, why: impl Into<String>) -> Result<T, Unreadable> {
-    Err(Unreadable::Told { status, why: why.into(), head: Box::default() })
+    Err(Unreadable::Told(Box::new(Wrong { status, why: why.into(), head: Request::default() })))
 }
 
 /// A connection and what was read of it ahead.
 #[derive(Debug)]
-pub(crate) struct Wire<'a, L> {
+pub struct Wire<L> {
     line: L,
     ahead: Vec<u8>,
-    settings: &'a Settings,
+    limits: Limits,
 }
 
-impl<'a, L: Line> Wire<'a, L> {
-    pub(crate) fn new(line: L, settings: &'a Settings) -> Self {
-        Self { line, ahead: Vec::new(), settings }
+impl<L: Line> Wire<L> {
+    /// A connection of which nothing was read yet.
+    pub fn new(line: L, limits: Limits) -> Self {
+        Self { line, ahead: Vec::new(), limits }
     }
 
     /// Where answers go.
-    pub(crate) fn out(&mut self) -> &mut L {
+    pub fn out(&mut self) -> &mut L {
         &mut self.line
     }
 
-    /// The next request. It has to be here whole within the settings' patience, counted from its first byte.
-    pub(crate) fn read(&mut self) -> Result<Incoming, Unreadable> {
+    /// The next request. It has to be here whole within the limits' patience, counted from its first byte.
+    ///
+    /// # Errors
+    /// [`Unreadable`] when there is none that could be answered.
+    pub fn read(&mut self) -> Result<Request, Unreadable> {
         if self.ahead.is_empty() {
             // Between two requests a client may be silent, and is not told when that was too long.
-            let deadline = Instant::now() + self.settings.patience;
+            let deadline = Instant::now() + self.limits.patience;
             self.fill(deadline).map_err(|_| Unreadable::Gone)?;
         }
-        let deadline = Instant::now() + self.settings.patience;
+        let deadline = Instant::now() + self.limits.patience;
         let mut incoming = self.head(deadline)?;
         match self.body(&incoming, deadline) {
             Ok(body) => {
                 incoming.body = body;
                 Ok(incoming)
             }
-            Err(Unreadable::Told { status, why, .. }) => {
-                Err(Unreadable::Told { status, why, head: Box::new(incoming) })
+            Err(Unreadable::Told(wrong)) => {
+                Err(Unreadable::Told(Box::new(Wrong { head: incoming, ..*wrong })))
             }
             Err(gone) => Err(gone),
         }
@@ -99,7 +131,7 @@ impl<'a, L: Line> Wire<'a, L> {
 
     /// Takes in for a moment what the client still sends, and closes: with unread bytes the system would cut the
     /// answer off as well.
-    pub(crate) fn linger(mut self) {
+    pub fn linger(mut self) {
         self.line.end_writing();
         let deadline = Instant::now() + LINGER;
         let mut rest = [0; 16 * 1024];
@@ -110,7 +142,7 @@ impl<'a, L: Line> Wire<'a, L> {
         }
     }
 
-    fn head(&mut self, deadline: Instant) -> Result<Incoming, Unreadable> {
+    fn head(&mut self, deadline: Instant) -> Result<Request, Unreadable> {
         loop {
             // A head ends with a line end, so nothing is gained by looking before there is one.
             if self.ahead.contains(&b'\n')
@@ -126,7 +158,7 @@ impl<'a, L: Line> Wire<'a, L> {
         }
     }
 
-    fn body(&mut self, incoming: &Incoming, deadline: Instant) -> Result<Vec<u8>, Unreadable> {
+    fn body(&mut self, incoming: &Request, deadline: Instant) -> Result<Vec<u8>, Unreadable> {
         let length = length(incoming)?;
         let is_chunked = match incoming.header("transfer-encoding") {
             None => false,
@@ -140,7 +172,7 @@ impl<'a, L: Line> Wire<'a, L> {
                 return told(411, "content-length: header is required");
             }
             None if !is_chunked => return Ok(Vec::new()),
-            Some(length) if length > self.settings.max_body => return self.too_large(),
+            Some(length) if length > self.limits.max_body => return self.too_large(),
             _ => {}
         }
         if incoming.header("expect").is_some_and(|wish| wish.eq_ignore_ascii_case("100-continue")) {
@@ -169,7 +201,7 @@ impl<'a, L: Line> Wire<'a, L> {
                 while !self.line(deadline)?.is_empty() {}
                 return Ok(body);
             }
-            if len > self.settings.max_body.saturating_sub(body.len()) {
+            if len > self.limits.max_body.saturating_sub(body.len()) {
                 return self.too_large();
             }
             body.append(&mut self.take(len, deadline)?);
@@ -227,7 +259,7 @@ fn left_until(deadline: Instant) -> Option<Duration> {
 }
 
 /// The head at the start of `bytes` and its length, when it is whole.
-fn parse(bytes: &[u8]) -> Result<Option<(Incoming, usize)>, Unreadable> {
+fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Unreadable> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let len = match request.parse(bytes) {
@@ -239,7 +271,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(Incoming, usize)>, Unreadable> {
     let header = |header: &httparse::Header<'_>| {
         (header.name.to_ascii_lowercase(), String::from_utf8_lossy(header.value).trim().to_owned())
     };
-    let incoming = Incoming {
+    let incoming = Request {
         method: request.method.unwrap_or_default().to_owned(),
         target: request.path.unwrap_or_default().to_owned(),
         headers: request.headers.iter().map(header).collect(),
@@ -250,7 +282,7 @@ fn parse(bytes: &[u8]) -> Result<Option<(Incoming, usize)>, Unreadable> {
 }
 
 /// The length of the body, when it is told. Two lengths that differ are how one request is hidden in another.
-fn length(incoming: &Incoming) -> Result<Option<usize>, Unreadable> {
+fn length(incoming: &Request) -> Result<Option<usize>, Unreadable> {
     let mut lengths =
         incoming.headers.iter().filter(|(name, _)| name == "content-length").map(|(_, value)| value);
     let Some(first) = lengths.next() else { return Ok(None) };
