@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -115,6 +116,9 @@ pub(crate) enum Command {
     Report(Report),
     /// Lists what waits for a person.
     Inbox,
+    /// Shows conversations, runs and the inbox in a browser, until it is ended.
+    #[command(after_help = SLOW)]
+    Serve(Serve),
     /// Answers a question, and goes on with its run.
     Answer(Answer),
     /// Invites a person outside to answer a question: prints a token that is good for one answer.
@@ -195,6 +199,7 @@ impl Command {
             | Self::Chat { asking, .. }
             | Self::Resume { asking, .. }
             | Self::Sweep { asking, .. }
+            | Self::Serve(Serve { asking, .. })
             | Self::Replay { asking, .. } => Some((asking, Choice::Offline)),
             Self::Runs
             | Self::Show { .. }
@@ -353,6 +358,19 @@ impl Report {
     }
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The port; 0 for one that is free.
+    #[arg(long, value_name = "N", default_value_t = 8417)]
+    pub(crate) port: u16,
+    /// The address to listen at. Beyond this machine whoever has the token may read and answer everything, and what is sent
+    /// is not encrypted.
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub(crate) host: IpAddr,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+}
+
 /// A form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -416,7 +434,7 @@ pub(crate) enum Word {
 
 impl Word {
     /// The word that was typed.
-    fn read(typed: &str) -> Result<Self, Fault> {
+    pub(crate) fn read(typed: &str) -> Result<Self, Fault> {
         Self::from_str(typed, false).map_err(|_| {
             let words: Vec<String> = Self::value_variants().iter().map(|word| word.typed()).collect();
             // A token may have come here by mistake.

@@ -140,29 +140,7 @@ impl Desk {
         lease: Lease,
         work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
     ) -> Result<Settled, DurableError> {
-        let (driver, start) = (self.driver(), Instant::now());
-        let mut is_told = false;
-        loop {
-            // A process that lives may have its lease back before the work has begun, and loses it again.
-            if lease.evict
-                && let Some(other) = driver.evict(run)?
-            {
-                teller.note(&format!("`{}` has lost {run:?}: its lease is ended", other.owner));
-            }
-            let owner = match work(&driver) {
-                Err(DurableError::Held { owner, .. }) if start.elapsed() < LONGEST_WAIT => owner,
-                settled => return settled,
-            };
-            if lease.evict {
-                continue;
-            }
-            if !is_told {
-                let seconds = TERM / 1000;
-                teller.note(&format!("`{owner}` drives {run:?}; waiting for it, {seconds} seconds at most"));
-                is_told = true;
-            }
-            thread::sleep(MOMENT);
-        }
+        wait_and_drive(&self.driver(), teller, run, lease, work)
     }
 
     /// The run of this id, or the only one whose id begins like this.
@@ -203,6 +181,39 @@ impl Desk {
                 return Ok(name);
             }
         }
+    }
+}
+
+/// Has this driver do something with a run, as [`Desk::drive`] does.
+pub(crate) fn wait_and_drive(
+    driver: &DurableRunner<'_>,
+    teller: &mut Teller<'_>,
+    run: &str,
+    lease: Lease,
+    work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
+) -> Result<Settled, DurableError> {
+    let start = Instant::now();
+    let mut is_told = false;
+    loop {
+        // A process that lives may have its lease back before the work has begun, and loses it again.
+        if lease.evict
+            && let Some(other) = driver.evict(run)?
+        {
+            teller.note(&format!("`{}` has lost {run:?}: its lease is ended", other.owner));
+        }
+        let owner = match work(driver) {
+            Err(DurableError::Held { owner, .. }) if start.elapsed() < LONGEST_WAIT => owner,
+            settled => return settled,
+        };
+        if lease.evict {
+            continue;
+        }
+        if !is_told {
+            let seconds = TERM / 1000;
+            teller.note(&format!("`{owner}` drives {run:?}; waiting for it, {seconds} seconds at most"));
+            is_told = true;
+        }
+        thread::sleep(MOMENT);
     }
 }
 

@@ -38,6 +38,7 @@ mod open;
 mod record_line;
 mod replaced;
 mod rows;
+mod serve;
 mod stand;
 mod story;
 mod tape;

@@ -45,6 +45,7 @@ pub mod text;
 mod timeline;
 mod who;
 
+pub use markup::Markup;
 pub use spans::NoStory;
 pub use story::{
     Ask, Decision, Event, Finding, Hop, Kind, Matrix, Outcome, Part, Passage, Passes, Piece, Question,

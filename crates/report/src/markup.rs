@@ -9,33 +9,53 @@ use crate::shown::{LONGEST, counted, cut, visible};
 const LONGEST_VALUE: usize = 400;
 
 /// Markup that grows.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Markup(String);
+///
+/// ```
+/// use sommelier_report::Markup;
+///
+/// let mut out = Markup::new();
+/// out.raw("<p>").value("<script>\u{202e}").raw("</p>");
+/// assert_eq!(out.into_string(), "<p><bdi>&lt;script&gt;\\u{202e}</bdi></p>");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Markup(String);
 
 impl Markup {
-    pub(crate) fn new() -> Self {
+    /// None yet.
+    pub fn new() -> Self {
         Self::default()
     }
 
-    pub(crate) fn into_string(self) -> String {
+    /// The markup as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The markup as text, taken out.
+    pub fn into_string(self) -> String {
         self.0
     }
 
     /// Markup of this program.
-    pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
+    pub fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
     /// Markup that was made like this.
-    pub(crate) fn put(&mut self, markup: &Self) -> &mut Self {
+    pub fn put(&mut self, markup: &Self) -> &mut Self {
         self.0.push_str(&markup.0);
         self
     }
 
     /// A text from anywhere, also as the value of an attribute.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
-        for c in visible(text).chars() {
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        self.exact(&visible(text))
+    }
+
+    /// A text that is to come back as it is: what somebody has typed, in a field of theirs.
+    pub fn exact(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
             match c {
                 '&' => self.0.push_str("&amp;"),
                 '<' => self.0.push_str("&lt;"),
@@ -49,7 +69,7 @@ impl Markup {
     }
 
     /// A number.
-    pub(crate) fn number(&mut self, number: impl Into<f64>) -> &mut Self {
+    pub fn number(&mut self, number: impl Into<f64>) -> &mut Self {
         let number: f64 = number.into();
         if number.fract() == 0.0 {
             let _ = write!(self.0, "{number:.0}");
@@ -60,30 +80,30 @@ impl Markup {
     }
 
     /// What this program has put together of its own words and numbers.
-    pub(crate) fn own(&mut self, words: impl Display) -> &mut Self {
+    pub fn own(&mut self, words: impl Display) -> &mut Self {
         let words = words.to_string();
         self.text(&words)
     }
 
     /// A short value from a run: it turns the direction of nothing that stands beside it.
-    pub(crate) fn value(&mut self, value: &str) -> &mut Self {
+    pub fn value(&mut self, value: &str) -> &mut Self {
         let (kept, left_out) = cut(value, LONGEST_VALUE);
         self.raw("<bdi>").text(kept).raw(if left_out > 0 { "…</bdi>" } else { "</bdi>" })
     }
 
     /// A value as code.
-    pub(crate) fn code(&mut self, value: &str) -> &mut Self {
+    pub fn code(&mut self, value: &str) -> &mut Self {
         let (kept, left_out) = cut(value, LONGEST_VALUE);
         self.raw("<code dir=\"auto\">").text(kept).raw(if left_out > 0 { "…</code>" } else { "</code>" })
     }
 
     /// A long value from a run, with its lines, cut where it is very long.
-    pub(crate) fn words(&mut self, value: &str) -> &mut Self {
+    pub fn words(&mut self, value: &str) -> &mut Self {
         self.raw("<div class=\"words\" dir=\"auto\">").cut(value).raw("</div>")
     }
 
     /// As [`words`](Self::words), in letters of one width.
-    pub(crate) fn data(&mut self, value: &str) -> &mut Self {
+    pub fn data(&mut self, value: &str) -> &mut Self {
         self.raw("<pre dir=\"auto\">").cut(value).raw("</pre>")
     }
 

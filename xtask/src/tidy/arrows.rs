@@ -69,7 +69,6 @@ const EDGE: &[&str] = &[
     "sommelier-otel",
     "sommelier-cassette",
     "sommelier-fuzz-cases",
-    "sommelier-report",
 ];
 
 /// Features are shared by the whole build, so one package's `preserve_order` would change all of them.

@@ -27,10 +27,10 @@ const REFUSED_TOKENS: &str = "#refused_tokens";
 
 /// Something that cannot be read, and may have had a question.
 #[derive(Serialize)]
-struct LeftOut {
+pub(crate) struct LeftOut {
     /// The run, or `#invitations` or `#refused_tokens`, which are of no run.
-    run: String,
-    fault: Fault,
+    pub(crate) run: String,
+    pub(crate) fault: Fault,
 }
 
 pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>) -> Result<u8, Fault> {
@@ -90,7 +90,7 @@ fn or_none<T: Default>(
 }
 
 /// The questions that are open, those that are open longest first. A run that cannot be read is told, and hides no other.
-fn open(desk: &Desk, left_out: &mut Vec<LeftOut>) -> Result<Vec<QuestionRow>, Fault> {
+pub(crate) fn open(desk: &Desk, left_out: &mut Vec<LeftOut>) -> Result<Vec<QuestionRow>, Fault> {
     let mut questions = Vec::new();
     for run in desk.store.conversations()? {
         let read = desk.records(&run).and_then(|records| desk.replay(&run, &records));

@@ -6,14 +6,14 @@ mod cancel;
 mod cassette;
 mod chat;
 mod export;
-mod inbox;
+pub(crate) mod inbox;
 mod invite;
 mod invited;
 mod lesson;
 mod replay;
-mod report;
-mod resume;
-mod runs;
+pub(crate) mod report;
+pub(crate) mod resume;
+pub(crate) mod runs;
 mod show;
 mod sweep;
 mod verify;
@@ -38,7 +38,9 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         return report::of_file(teller, input, file, asked);
     }
     let desk = match arguments.command {
-        Command::Ask(_) | Command::Chat { .. } | Command::Lesson { .. } => Desk::open_or_make(&arguments)?,
+        Command::Ask(_) | Command::Chat { .. } | Command::Lesson { .. } | Command::Serve(_) => {
+            Desk::open_or_make(&arguments)?
+        }
         Command::Resume { .. } | Command::Answer(_) | Command::Cancel { .. } | Command::Sweep { .. } => {
             Desk::open(&arguments, Use::Drive)?
         }
@@ -53,6 +55,9 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         | Command::Report(_)
         | Command::Replay { .. } => Desk::open(&arguments, Use::Look)?,
     };
+    if let Command::Serve(asked) = &arguments.command {
+        return crate::serve::run(desk, teller, asked);
+    }
     let ended = done(arguments.command, &desk, teller, input);
     let Some((told, is_fault)) = desk.decider.tape().end() else { return ended };
     teller.note(&told);
@@ -64,6 +69,8 @@ fn done(command: Command, desk: &Desk, teller: &mut Teller<'_>, input: &mut Inpu
         Command::Ask(ask) => ask::run(desk, teller, ask),
         Command::Chat { name, .. } => chat::run(desk, teller, input, &name),
         Command::Lesson { .. } => lesson::run(desk, teller),
+        // It was served before this.
+        Command::Serve(_) => Ok(0),
         Command::Runs => runs::run(desk, teller),
         Command::Show { run, all } => show::run(desk, teller, &run, all),
         Command::Resume { run, again, lease, .. } => resume::run(desk, teller, &run, again, lease),

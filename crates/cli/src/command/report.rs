@@ -62,19 +62,25 @@ pub(super) fn of_run(desk: &Desk, teller: &mut Teller<'_>, asked: &Report) -> Re
         return Err(Fault::caller("usage", why));
     }
     let run = desk.find(&asked.source)?;
-    let (records, damage) = match desk.store.load(&run, 1) {
+    let (story, is_whole) = story(desk, &run)?;
+    form.tell(&story, teller)?;
+    Ok(u8::from(!is_whole))
+}
+
+/// What the records of a run say, and whether all of them could be read.
+pub(crate) fn story(desk: &Desk, run: &str) -> Result<(Story, bool), Fault> {
+    let (records, damage) = match desk.store.load(run, 1) {
         Ok(records) => (records, None),
         Err(error @ JournalError::Damaged(_)) => {
-            (desk.store.salvage(&run).unwrap_or_default(), Some(error.to_string()))
+            (desk.store.salvage(run).unwrap_or_default(), Some(error.to_string()))
         }
         Err(error) => return Err(error.into()),
     };
-    let mut story = Story::of_run(&desk.relay, &run, &records).map_err(|why| diverged(&run, why))?;
+    let mut story = Story::of_run(&desk.relay, run, &records).map_err(|why| diverged(run, why))?;
     let is_whole =
         damage.is_none() && !matches!(story.source, Source::Journal { records, told } if told < records);
     story.remarks.extend(damage.map(|damage| format!("The journal is damaged: {damage}.")));
-    form.tell(&story, teller)?;
-    Ok(u8::from(!is_whole))
+    Ok((story, is_whole))
 }
 
 /// In which form a story is told, and where.
@@ -118,7 +124,7 @@ impl<'a> Form<'a> {
 }
 
 /// The run began with another definition than this release has.
-fn diverged(run: &str, why: Divergence) -> Fault {
+pub(crate) fn diverged(run: &str, why: Divergence) -> Fault {
     DurableError::Diverged { conversation: run.to_owned(), seq: 1, why: Box::new(why) }.into()
 }
 

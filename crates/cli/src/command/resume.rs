@@ -24,7 +24,7 @@ pub(super) fn run(
 }
 
 /// Whether the run has ended without an answer, in a way that it can be tried again from.
-fn has_ended_in_vain(desk: &Desk, run: &str) -> Result<bool, Fault> {
+pub(crate) fn has_ended_in_vain(desk: &Desk, run: &str) -> Result<bool, Fault> {
     let records = desk.records(run)?;
     let replay = desk.replay(run, &records)?;
     let Some(Step::Done(done)) = replay.step() else { return Ok(false) };

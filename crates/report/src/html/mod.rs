@@ -3,6 +3,7 @@
 //! [`page`] is the whole of it. The other functions give its pieces, for a page of somebody else's that has [`STYLE`].
 
 mod events;
+mod feed;
 mod hops;
 mod people;
 mod tables;
@@ -35,28 +36,36 @@ pub fn page(story: &Story) -> String {
         .raw(STYLE)
         .raw("</style>\n</head>\n<body>\n");
     out.raw("<a class=\"skip\" href=\"#story\">Skip to the story</a>\n");
-    head(story, &mut out);
+    out.put(&head(story));
     let sections = sections(story);
-    out.raw("<nav aria-label=\"Sections\"><ul>");
+    out.put(&contents(&sections)).raw("<main id=\"story\" tabindex=\"-1\">\n");
     for section in &sections {
-        out.raw("<li><a href=\"#").raw(section.id).raw("\">").raw(section.name).raw("</a></li>");
-    }
-    out.raw("</ul></nav>\n<main id=\"story\" tabindex=\"-1\">\n");
-    for section in &sections {
-        out.raw("<section id=\"")
-            .raw(section.id)
-            .raw("\" aria-labelledby=\"")
-            .raw(section.id)
-            .raw("-name\"><h2 id=\"");
-        out.raw(section.id)
-            .raw("-name\">")
-            .raw(section.name)
-            .raw("</h2>\n")
-            .put(&section.body)
-            .raw("</section>\n");
+        section.write(&mut out);
     }
     out.raw("</main>\n</body>\n</html>\n");
     out.into_string()
+}
+
+/// The head of the page: how the run stands, and its figures.
+pub fn head(story: &Story) -> Markup {
+    let mut out = Markup::new();
+    title(story, &mut out);
+    out
+}
+
+/// All that the page tells below its head, section by section, behind links to them.
+pub fn body(story: &Story) -> Markup {
+    let sections = sections(story);
+    let mut out = contents(&sections);
+    for section in &sections {
+        section.write(&mut out);
+    }
+    out
+}
+
+/// What happened, each event as the inside of an item of a list, in order: as a conversation that is watched shows it.
+pub fn feed(story: &Story) -> Vec<Markup> {
+    feed::items(story)
 }
 
 /// The sequence diagram in a box of its own that can be scrolled.
@@ -121,6 +130,28 @@ struct Section {
     body: Markup,
 }
 
+impl Section {
+    fn write(&self, out: &mut Markup) {
+        out.raw("<section id=\"")
+            .raw(self.id)
+            .raw("\" aria-labelledby=\"")
+            .raw(self.id)
+            .raw("-name\"><h2 id=\"");
+        out.raw(self.id).raw("-name\">").raw(self.name).raw("</h2>\n").put(&self.body).raw("</section>\n");
+    }
+}
+
+/// Links to the sections.
+fn contents(sections: &[Section]) -> Markup {
+    let mut out = Markup::new();
+    out.raw("<nav aria-label=\"Sections\"><ul>");
+    for section in sections {
+        out.raw("<li><a href=\"#").raw(section.id).raw("\">").raw(section.name).raw("</a></li>");
+    }
+    out.raw("</ul></nav>\n");
+    out
+}
+
 /// The parts that a story has something for.
 fn sections(story: &Story) -> Vec<Section> {
     type Write = fn(&Story, &mut Markup);
@@ -150,7 +181,7 @@ fn sections(story: &Story) -> Vec<Section> {
     all.into_iter().filter_map(section).collect()
 }
 
-fn head(story: &Story, out: &mut Markup) {
+fn title(story: &Story, out: &mut Markup) {
     out.raw("<header class=\"page\"><p class=\"eyebrow\">Sommelier · report of a run</p><h1>")
         .value(&short(&story.title, 160));
     out.raw("</h1><p class=\"meta\">");

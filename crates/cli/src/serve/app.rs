@@ -1,0 +1,157 @@
+//! What all requests share: the desk, the driver, and which runs are being driven here.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sommelier_http::locked;
+use sommelier_runner::{DurableError, DurableRunner, Settled};
+use sommelier_store::Journal;
+
+use crate::Io;
+use crate::arguments::Lease;
+use crate::desk::{Desk, wait_and_drive};
+use crate::fault::{Fault, Whose};
+use crate::teller::Teller;
+
+/// How long a request waits for the first record of what it has begun, so that the page that follows shows it.
+const FIRST_RECORD: Duration = Duration::from_millis(500);
+
+/// What all requests share.
+pub(super) struct App {
+    pub(super) desk: &'static Desk,
+    /// One driver for all: it keeps two turns of one run apart, and calls off what it drives.
+    driver: DurableRunner<'static>,
+    works: Mutex<BTreeMap<String, Work>>,
+    /// Counts whenever a work begins or ends, for pages that watch.
+    changes: AtomicU64,
+    /// Pages that watch.
+    pub(super) watchers: AtomicUsize,
+}
+
+/// What is being done with a run here, or could not be.
+#[derive(Clone)]
+pub(super) enum Work {
+    /// So many threads are at it.
+    Going(usize),
+    /// It was not done.
+    Failed {
+        why: String,
+        /// Words of the user's that are on no record by it.
+        unsaid: Option<String>,
+    },
+}
+
+impl App {
+    /// The desk and a driver over it, for as long as the process lives.
+    pub(super) fn open(desk: Desk) -> &'static Self {
+        let desk: &'static Desk = Box::leak(Box::new(desk));
+        Box::leak(Box::new(Self {
+            desk,
+            driver: desk.driver(),
+            works: Mutex::default(),
+            changes: AtomicU64::default(),
+            watchers: AtomicUsize::default(),
+        }))
+    }
+
+    /// What is being done with a run here, or could not be.
+    pub(super) fn work(&self, run: &str) -> Option<Work> {
+        locked(&self.works).get(run).cloned()
+    }
+
+    pub(super) fn is_going(&self, run: &str) -> bool {
+        matches!(self.work(run), Some(Work::Going(_)))
+    }
+
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
+    }
+
+    /// Begins to do something with a run on a thread of its own. Where something is being done already, only calling off is
+    /// taken beside it. What it comes to is in the journal; what could not be done is told on the run's page until something
+    /// else is begun.
+    pub(super) fn begin(
+        &'static self,
+        run: &str,
+        unsaid: Option<String>,
+        beside: bool,
+        work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError> + Send + 'static,
+    ) -> Result<(), Fault> {
+        self.enter(run, beside)?;
+        let (name, before) = (run.to_owned(), self.last_record(run));
+        let drive = move || {
+            let done = self.drive(&name, work);
+            self.leave(&name, done.err().map(|fault| Work::Failed { why: fault.line(), unsaid }));
+        };
+        if let Err(error) = thread::Builder::new().name("drive".to_owned()).spawn(drive) {
+            self.leave(run, None);
+            return Err(error.into());
+        }
+        let start = Instant::now();
+        while start.elapsed() < FIRST_RECORD && self.is_going(run) && self.last_record(run) == before {
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    fn drive(
+        &self,
+        run: &str,
+        work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
+    ) -> Result<(), Fault> {
+        let (mut out, mut err) = (io::sink(), io::stderr());
+        let io = Io {
+            input: &mut io::empty(),
+            is_interactive: false,
+            is_shown: false,
+            out: &mut out,
+            err: &mut err,
+        };
+        let (mut teller, _) = Teller::new(io);
+        let settled = wait_and_drive(&self.driver, &mut teller, run, Lease::WAITED_FOR, work);
+        // Another command that answers beside this has not to wait for the lease to be over.
+        self.driver.release(run);
+        if let Some((told, true)) = self.desk.decider.tape().end() {
+            teller.note(&told);
+        }
+        settled?;
+        Ok(())
+    }
+
+    fn enter(&self, run: &str, beside: bool) -> Result<(), Fault> {
+        let mut works = locked(&self.works);
+        let going = match works.get(run) {
+            Some(Work::Going(_)) if !beside => {
+                let why =
+                    "the agents are still at work on this run; wait until they are done, and send it again";
+                return Err(Fault::new("at_work", Whose::OtherProcess, why));
+            }
+            Some(Work::Going(count)) => *count,
+            _ => 0,
+        };
+        works.insert(run.to_owned(), Work::Going(going + 1));
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn leave(&self, run: &str, failed: Option<Work>) {
+        let mut works = locked(&self.works);
+        let left = match works.get(run) {
+            Some(Work::Going(count @ 2..)) => Some(Work::Going(count - 1)),
+            _ => failed,
+        };
+        match left {
+            Some(work) => works.insert(run.to_owned(), work),
+            None => works.remove(run),
+        };
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn last_record(&self, run: &str) -> u64 {
+        self.desk.store.head(run).map_or(0, |head| head.seq)
+    }
+}

@@ -1,0 +1,222 @@
+//! A conversation: what happened in it, how it stands, and what can be said to it.
+
+use sommelier_handoff::Step;
+use sommelier_http::Answer;
+use sommelier_report::{Markup, Story, html};
+use sommelier_runner::journal::Record;
+use sommelier_store::Journal;
+
+use super::app::{App, Work};
+use super::door::{Session, by_chance};
+use super::form::encoded;
+use super::page::{self, Place, chip, form, framed, hidden};
+use super::question;
+use crate::asked::QuestionRow;
+use crate::command::report::{diverged, story};
+use crate::fault::Fault;
+use crate::stand::{RUNNING, Stand};
+use crate::words::counted;
+
+/// What people may try first: one that is handed over, and one that waits for a person.
+const EXAMPLES: [&str; 2] = [
+    "Quote Focus pro 3h. And what happens if I don't show up?",
+    "Book Studio basic for 2 hours tomorrow at 14, for Ada",
+];
+
+/// A conversation as it stands.
+pub(super) struct View {
+    /// The last record that is seen in it.
+    pub(super) seq: u64,
+    /// What happened, each as the inside of an item.
+    pub(super) items: Vec<Markup>,
+    /// How it stands: pieces with an id each.
+    pub(super) state: Markup,
+    /// Whether it may change without a record: who drives it may have died.
+    pub(super) is_going: bool,
+}
+
+impl View {
+    pub(super) fn of(app: &App, session: &Session, run: &str) -> Result<Self, Fault> {
+        let stand = Stand::of(app.desk, run)?;
+        let seq = stand.records.last().map_or(0, |record| record.seq);
+        let is_going = stand.summary.status == RUNNING || app.is_going(run);
+        let items = match stand.summary.fault {
+            None => items(app, run, &stand.records)?,
+            Some(_) => story(app.desk, run).map(|(story, _)| html::feed(&story)).unwrap_or_default(),
+        };
+        Ok(Self { seq, items, state: state(app, session, run, &stand), is_going })
+    }
+}
+
+/// What happened by these records.
+pub(super) fn items(app: &App, run: &str, records: &[Record]) -> Result<Vec<Markup>, Fault> {
+    let story = Story::of_run(&app.desk.relay, run, records).map_err(|why| diverged(run, why))?;
+    Ok(html::feed(&story))
+}
+
+/// What happened by the records up to this one, as whoever has seen that far knows it.
+pub(super) fn items_until(app: &App, run: &str, seq: u64) -> Vec<Markup> {
+    let records = app.desk.store.load(run, 1).unwrap_or_default();
+    let seen: Vec<Record> = records.into_iter().take_while(|record| record.seq <= seq).collect();
+    items(app, run, &seen).unwrap_or_default()
+}
+
+/// An item of the list with its id.
+pub(super) fn item(place: usize, inside: &Markup) -> Markup {
+    let mut out = Markup::new();
+    out.raw("<li id=\"e").own(place).raw("\">").put(inside).raw("</li>");
+    out
+}
+
+/// The page of a new conversation. It has a name from here on, so that a form that is sent twice begins one.
+pub(super) fn fresh(app: &App, session: &Session) -> Result<Answer, Fault> {
+    let run = app.desk.fresh_name("chat")?;
+    let mut out = Markup::new();
+    out.raw("<main id=\"main\" class=\"chat new\"><p class=\"eyebrow\">Sommelier · hand off the turn, not the transcript</p>");
+    out.raw("<h1>What can the house do for you?</h1><p class=\"muted\">Rooms by the hour: a quote, a booking, the rules. Watch who has the turn, and what crosses when it is handed over.</p>");
+    composer(session, &run, "", &mut out)?;
+    out.raw("<div class=\"examples\"><p class=\"muted\" id=\"try\">Or try</p><ul aria-labelledby=\"try\">");
+    for example in EXAMPLES {
+        out.raw("<li>");
+        form("/say", "example", &session.form_token, &mut out);
+        hidden("run", &encoded(&run), &mut out);
+        hidden("key", &by_chance()?, &mut out);
+        hidden("text", example, &mut out);
+        out.raw("<button type=\"submit\">").text(example).raw("</button></form></li>");
+    }
+    out.raw("</ul></div></main>\n");
+    Ok(framed(200, "Chat", Place::Chat, &out))
+}
+
+/// The page of a conversation.
+pub(super) fn page(app: &App, session: &Session, run: &str) -> Result<Answer, Fault> {
+    let view = View::of(app, session, run)?;
+    if view.seq == 0 && app.work(run).is_none() {
+        return Err(crate::fault::unknown_run(run));
+    }
+    whole(200, session, run, &view, ("", None))
+}
+
+/// The page again, with words that were not taken.
+pub(super) fn refused(app: &App, session: &Session, run: &str, words: &str, fault: &Fault) -> Answer {
+    let view = View::of(app, session, run);
+    let shown = view.and_then(|view| whole(page::status(fault), session, run, &view, (words, Some(fault))));
+    shown.unwrap_or_else(|fault| page::fault(&fault, None))
+}
+
+fn whole(
+    status: u16,
+    session: &Session,
+    run: &str,
+    view: &View,
+    (words, fault): (&str, Option<&Fault>),
+) -> Result<Answer, Fault> {
+    let mut out = Markup::new();
+    out.raw(
+        "<main id=\"main\" class=\"chat\"><header class=\"talk\"><p class=\"eyebrow\">Conversation</p><h1>",
+    )
+    .value(run);
+    out.raw("</h1><p class=\"meta\"><a href=\"/runs/")
+        .text(&encoded(run))
+        .raw("\">Report</a> · <a href=\"/\">New conversation</a></p></header>\n");
+    out.raw("<ol class=\"feed\" id=\"feed\" role=\"log\" aria-label=\"What happened\" data-live=\"/chat/")
+        .text(&encoded(run));
+    out.raw("/events\" data-seen=\"").own(view.seq).raw("\">\n");
+    for (place, inside) in view.items.iter().enumerate() {
+        out.put(&item(place, inside)).raw("\n");
+    }
+    out.raw("</ol>\n<div id=\"now\" class=\"now\" aria-live=\"polite\">").put(&view.state).raw("</div>\n");
+    out.raw("<noscript><p class=\"muted\">Without scripts this page does not move by itself: reload it to see what is new.</p></noscript>\n");
+    if let Some(fault) = fault {
+        page::notice(&fault.line(), &mut out);
+    }
+    composer(session, run, words, &mut out)?;
+    out.raw("</main>\n");
+    Ok(framed(status, run, Place::Chat, &out))
+}
+
+fn composer(session: &Session, run: &str, words: &str, out: &mut Markup) -> Result<(), Fault> {
+    form("/say", "composer", &session.form_token, out);
+    hidden("run", &encoded(run), out);
+    hidden("key", &by_chance()?, out);
+    out.raw("<label class=\"sr\" for=\"text\">Your words</label><textarea id=\"text\" name=\"text\" rows=\"2\" required dir=\"auto\" maxlength=\"100000\" placeholder=\"Say something\">");
+    // A browser leaves out a line end that comes first.
+    out.raw("\n")
+        .exact(words)
+        .raw("</textarea><button type=\"submit\" class=\"primary\">Send</button></form>\n");
+    Ok(())
+}
+
+/// How it stands, and what can be done about it.
+fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
+    let mut out = Markup::new();
+    let (summary, work) = (&stand.summary, app.work(run));
+    let is_here = matches!(work, Some(Work::Going(_)));
+    // Before its first record a run that is being begun stands nowhere.
+    let status = if is_here && matches!(&*summary.status, "opened" | "interrupted") {
+        RUNNING
+    } else {
+        &summary.status
+    };
+    out.raw("<p id=\"status\" class=\"status\">");
+    chip(status, &mut out);
+    if let Some(agent) = &summary.agent {
+        out.raw(if status == RUNNING { " <span class=\"dots\">" } else { " <span>" }).value(agent);
+        out.raw(if status == RUNNING { " is at work</span>" } else { " has the turn</span>" });
+    }
+    let counts =
+        [counted(summary.hops, "handoff", "handoffs"), counted(summary.records, "record", "records")];
+    out.raw(" <span class=\"muted\">").own(counts.join(" · ")).raw("</span></p>");
+    if let Some(fault) = &summary.fault {
+        out.raw("<div id=\"fault\" class=\"notice\">").words(&fault.line()).raw("</div>");
+    }
+    if let Some(Work::Failed { why, unsaid }) = work {
+        out.raw("<div id=\"failed\" class=\"notice\">").words(&why);
+        // What is on record was heard, whatever came then.
+        if let Some(words) = unsaid.filter(|words| !is_heard(&stand.records, words)) {
+            out.raw("<p class=\"by\">What you said is not on record:</p>").words(&words);
+        }
+        out.raw("</div>");
+    }
+    if let Some(step) = &stand.step {
+        for row in QuestionRow::all(app.desk, run, step) {
+            question::card(session, &row, &mut out);
+        }
+        actions(app, session, run, (status, step), &mut out);
+    }
+    out
+}
+
+/// Whether the user's last words on record are these.
+fn is_heard(records: &[Record], words: &str) -> bool {
+    let last = records.iter().rev().find(|record| record.event.kind() == "turn_received");
+    last.is_some_and(|record| record.event.body().contains(&serde_json::Value::from(words).to_string()))
+}
+
+fn actions(app: &App, session: &Session, run: &str, (status, step): (&str, &Step), out: &mut Markup) {
+    let button = |action: &'static str, name: &'static str, out: &mut Markup| {
+        form(action, "inline", &session.form_token, out);
+        hidden("run", &encoded(run), out);
+        out.raw("<button type=\"submit\" class=\"primary\">").raw(name).raw("</button></form>");
+    };
+    if status == "interrupted" {
+        out.raw("<div id=\"go-on\" class=\"card\"><p>The process that was at work on this has ended in the middle. All that it had done is on record, and nothing is done twice.</p>");
+        button("/resume", "Go on", out);
+        out.raw("</div>");
+    }
+    if let Step::Done(done) = step
+        && !matches!(status, "answered" | "cancelled" | "taken_over")
+        && done.clone().retry(&app.desk.relay).is_ok()
+    {
+        out.raw("<div id=\"again\" class=\"card\"><p>").value(&done.end().to_string());
+        out.raw("</p><p class=\"muted\">It can be tried again from there, and nothing is done twice.</p>");
+        button("/again", "Try again", out);
+        out.raw("</div>");
+    }
+    if matches!(status, "waiting" | "interrupted" | "running") {
+        out.raw("<details id=\"call-off\" class=\"call-off\"><summary>Call this off</summary>");
+        form("/cancel", "inline", &session.form_token, out);
+        hidden("run", &encoded(run), out);
+        out.raw("<label>Why, for the record <input name=\"reason\" dir=\"auto\" maxlength=\"2000\"></label><button type=\"submit\" class=\"danger\">Call off</button></form></details>");
+    }
+}

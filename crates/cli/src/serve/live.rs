@@ -1,0 +1,150 @@
+//! What is new, as it comes: server-sent events.
+//!
+//! A stream looks at the journal and tells what differs from what its page has. So it tells also what another process has done,
+//! and a page that was away is told the rest: the number of the last record that it saw is all that there is to know of it.
+//!
+//! | event | what it is |
+//! |---|---|
+//! | `item`, with the number of the last record as its id | an item of the list that is new or has changed, with its place |
+//! | `state` | how the run stands, or what waits for a person |
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use sommelier_http::{Answer, Request, Stop};
+use sommelier_report::Markup;
+
+use super::app::App;
+use super::chat::{View, item, items_until};
+use super::door::Session;
+use super::form::Fields;
+use super::inbox;
+
+/// How often the journal is looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often is looked for what no record tells: a lease that is over, and a file that was repaired.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often something is sent in any case, by which a page that is gone is noticed.
+const BEAT: Duration = Duration::from_secs(5);
+/// How long a stream lasts. The page asks for another one.
+const LONGEST: Duration = Duration::from_secs(600);
+/// Pages that may watch at a time, so that others can still be asked for.
+const MOST_WATCHERS: usize = 64;
+
+/// The events of a conversation.
+pub(super) fn chat(app: &'static App, session: &Session, run: &str, request: &Request) -> Answer {
+    let seen = seen(request);
+    let (session, run) = (session.clone(), run.to_owned());
+    let mut items = items_until(app, &run, seen);
+    let (mut state, mut place, mut is_going) = (Markup::new(), None, true);
+    watched(app, move |is_time| {
+        let now = (app.last_record(&run), app.changes());
+        if place == Some(now) && !(is_time && is_going) {
+            return String::new();
+        }
+        let Ok(view) = View::of(app, &session, &run) else { return String::new() };
+        place = Some(now);
+        is_going = view.is_going;
+        let mut out = String::new();
+        for (at, inside) in view.items.iter().enumerate() {
+            if items.get(at) != Some(inside) {
+                push("item", Some(view.seq), &item(at, inside), &mut out);
+            }
+        }
+        items = view.items;
+        if state != view.state {
+            push("state", None, &view.state, &mut out);
+            state = view.state;
+        }
+        out
+    })
+}
+
+/// The events of the inbox.
+pub(super) fn inbox(app: &'static App, session: &Session) -> Answer {
+    let (session, mut state) = (session.clone(), Markup::new());
+    watched(app, move |is_time| {
+        if !is_time {
+            return String::new();
+        }
+        let Ok(cards) = inbox::cards(app, &session) else { return String::new() };
+        if cards == state {
+            return String::new();
+        }
+        state = cards;
+        let mut out = String::new();
+        push("state", None, &state, &mut out);
+        out
+    })
+}
+
+/// The last record that the page has: what it was made of, or what it has heard since.
+fn seen(request: &Request) -> u64 {
+    let heard = request.header("last-event-id").and_then(|id| id.parse().ok());
+    let after = || Fields::read(request.query().as_bytes())?.get("after")?.parse().ok();
+    heard.or_else(after).unwrap_or_default()
+}
+
+/// A stream of what `look` finds new. It is told whether it is time to look for what no record tells.
+fn watched(app: &'static App, mut look: impl FnMut(bool) -> String + Send + 'static) -> Answer {
+    let Some(watcher) = Watcher::new(app) else {
+        return super::page::plain(
+            503,
+            "Too many pages are open that are kept up to date; close some of them.",
+        );
+    };
+    let start = Instant::now();
+    let (mut looked, mut sent) = (None::<Instant>, Instant::now());
+    Answer::live("text/event-stream; charset=utf-8", move |stop: &Stop| {
+        let _ = &watcher;
+        loop {
+            let is_first = looked.is_none();
+            if !is_first && stop.wait(TICK) || start.elapsed() > LONGEST {
+                return None;
+            }
+            let is_time = looked.is_none_or(|looked| looked.elapsed() >= LOOK);
+            if is_time {
+                looked = Some(Instant::now());
+            }
+            let mut news = look(is_time);
+            if is_first {
+                news.insert_str(0, "retry: 1000\n\n");
+            }
+            if news.is_empty() && sent.elapsed() >= BEAT {
+                news.push_str(": still here\n\n");
+            }
+            if !news.is_empty() {
+                sent = Instant::now();
+                return Some(news);
+            }
+        }
+    })
+}
+
+/// An event. Each line of its data is a line of its own.
+fn push(event: &str, id: Option<u64>, data: &Markup, out: &mut String) {
+    out.push_str(&format!("event: {event}\n"));
+    if let Some(id) = id {
+        out.push_str(&format!("id: {id}\n"));
+    }
+    for line in data.as_str().split('\n') {
+        out.push_str(&format!("data: {line}\n"));
+    }
+    out.push('\n');
+}
+
+/// A page that watches, counted as long as it does.
+struct Watcher(&'static App);
+
+impl Watcher {
+    fn new(app: &'static App) -> Option<Self> {
+        let watcher = Self(app);
+        (app.watchers.fetch_add(1, Ordering::SeqCst) < MOST_WATCHERS).then_some(watcher)
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.0.watchers.fetch_sub(1, Ordering::SeqCst);
+    }
+}

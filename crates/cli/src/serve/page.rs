@@ -1,0 +1,156 @@
+//! What all pages have: their frame, their headers, and the files that they load.
+
+use sommelier_http::Answer;
+use sommelier_report::{Markup, html};
+
+use super::door::Shut;
+use crate::fault::Fault;
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// Nothing but what this server serves is loaded, run, sent to or framed.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Which of the places in the head of each page one is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Chat,
+    Runs,
+    Inbox,
+    Elsewhere,
+}
+
+/// The answer with the headers that each one has.
+pub(super) fn guarded(answer: Answer) -> Answer {
+    answer
+        .header("content-security-policy", POLICY)
+        .header("x-content-type-options", "nosniff")
+        // Of a form's sender nothing would be known under `no-referrer`: browsers then hide its origin from us too.
+        .header("referrer-policy", "same-origin")
+        .header("cross-origin-opener-policy", "same-origin")
+        .header("cross-origin-resource-policy", "same-origin")
+        .header("cache-control", "no-store")
+}
+
+/// A page in its frame.
+pub(super) fn framed(status: u16, title: &str, place: Place, body: &Markup) -> Answer {
+    let mut out = Markup::new();
+    out.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
+    out.raw("<title>").text(title).raw(" · Sommelier</title>\n");
+    out.raw("<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n<link rel=\"stylesheet\" href=\"/style.css\">\n");
+    out.raw("<script src=\"/script.js\" defer></script>\n</head>\n<body class=\"app\">\n");
+    out.raw("<a class=\"skip\" href=\"#main\">Skip to the page</a>\n<header class=\"bar\"><div><a class=\"brand\" href=\"/\">Sommelier</a>");
+    out.raw("<nav aria-label=\"Places\"><ul>");
+    let mut link = |href: &'static str, name: &'static str, is_here: bool| {
+        out.raw("<li><a href=\"").raw(href).raw(if is_here { "\" aria-current=\"page\">" } else { "\">" });
+        out.raw(name).raw("</a></li>");
+    };
+    link("/", "Chat", place == Place::Chat);
+    link("/runs", "Runs", place == Place::Runs);
+    link("/inbox", "Inbox", place == Place::Inbox);
+    out.raw("</ul></nav></div></header>\n").put(body).raw("</body>\n</html>\n");
+    Answer::whole(status, HTML, out.into_string())
+}
+
+/// A page that tells something, with a way to go on.
+pub(super) fn told(status: u16, what: &str, on: Option<(&str, &'static str)>) -> Answer {
+    let mut out = Markup::new();
+    out.raw("<main id=\"main\" class=\"narrow\"><h1>That did not work</h1>");
+    notice(what, &mut out);
+    if let Some((href, name)) = on {
+        out.raw("<p><a href=\"").text(href).raw("\">").raw(name).raw("</a></p>");
+    }
+    out.raw("</main>\n");
+    framed(status, "That did not work", Place::Elsewhere, &out)
+}
+
+/// A page that tells what went wrong.
+pub(super) fn fault(fault: &Fault, on: Option<(&str, &'static str)>) -> Answer {
+    told(status(fault), &fault.line(), on)
+}
+
+/// The status by which a fault is told.
+pub(super) fn status(fault: &Fault) -> u16 {
+    match fault.code() {
+        "unknown_run" | "unknown_question" => 404,
+        "answered_before" | "other_question" | "at_work" | "held" | "over" | "key_reused" => 409,
+        "busy" => 503,
+        _ if fault.exit_code() == 2 => 422,
+        _ => 500,
+    }
+}
+
+/// Words that stand out.
+pub(super) fn notice(what: &str, out: &mut Markup) {
+    out.raw("<div class=\"notice\" role=\"alert\">").words(what).raw("</div>");
+}
+
+/// A page that loads nothing, for who is not let in.
+pub(super) fn plain(status: u16, why: &str) -> Answer {
+    let mut out = Markup::new();
+    out.raw("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">");
+    out.raw("<meta name=\"color-scheme\" content=\"light dark\"><title>Sommelier</title></head>\n<body><p>")
+        .text(why);
+    out.raw("</p></body>\n</html>\n");
+    Answer::whole(status, HTML, out.into_string())
+}
+
+/// Why a request goes no further, on a page that tells nothing else.
+pub(super) fn shut(shut: Shut) -> Answer {
+    let (status, why) = match shut {
+        Shut::Host => (421, "This server is not at the address that was asked for."),
+        Shut::Unknown => (
+            401,
+            "Open the address that `sommelier serve` has printed: the token in it lets you in. If you just did, reload this page.",
+        ),
+        Shut::Foreign => (403, "This was sent from a page of another site, and nothing was done."),
+        Shut::Kind => (415, "This is no form, and nothing was done."),
+        Shut::Stale => (
+            403,
+            "The form is of a session that is over, and nothing was done. Go back, reload the page, and send it again.",
+        ),
+    };
+    plain(status, why)
+}
+
+/// Has the browser ask for another page.
+pub(super) fn see(path: &str) -> Answer {
+    Answer::whole(303, HTML, "").header("location", path)
+}
+
+pub(super) fn style() -> Answer {
+    Answer::whole(200, "text/css; charset=utf-8", [html::STYLE, include_str!("style.css")].concat())
+}
+
+pub(super) fn script() -> Answer {
+    Answer::whole(200, "text/javascript; charset=utf-8", include_str!("script.js"))
+}
+
+pub(super) fn icon() -> Answer {
+    Answer::whole(200, "image/svg+xml", include_str!("icon.svg"))
+}
+
+/// The beginning of a form, with the token that makes it one of ours.
+pub(super) fn form(action: &'static str, class: &'static str, form_token: &str, out: &mut Markup) {
+    out.raw("<form method=\"post\" action=\"").raw(action).raw("\" class=\"").raw(class).raw("\">");
+    hidden("form_token", form_token, out);
+}
+
+/// A field that nobody sees. Names of runs are [encoded](super::form::encoded) in it, since not every character of a name comes back.
+pub(super) fn hidden(name: &'static str, value: &str, out: &mut Markup) {
+    out.raw("<input type=\"hidden\" name=\"").raw(name).raw("\" value=\"").text(value).raw("\">");
+}
+
+/// How a run stands, in a word that is told apart by colour too.
+pub(super) fn chip(status: &str, out: &mut Markup) {
+    let class = match status {
+        "answered" => "chip good",
+        "waiting" => "chip wait",
+        "running" => "chip busy",
+        "opened" => "chip",
+        _ => "chip bad",
+    };
+    out.raw("<span class=\"").raw(class).raw("\">").value(&status.replace('_', " ")).raw("</span>");
+}

@@ -1,0 +1,157 @@
+//! A conversation as it is watched: what was said in full, a handoff as a card, and the work between them in a line each.
+
+use super::{chip, hops};
+use crate::markup::Markup;
+use crate::shown::offset;
+use crate::story::{Event, Finding, Story, What};
+use crate::svg::asking;
+use crate::{text, who};
+
+pub(super) fn items(story: &Story) -> Vec<Markup> {
+    story.events.iter().map(|event| item(story, event)).collect()
+}
+
+fn item(story: &Story, event: &Event) -> Markup {
+    let mut out = Markup::new();
+    match &event.what {
+        What::Said { from, text, .. } => said(story, *from, text.as_deref(), &mut out),
+        What::Ended { agent, end, text } => ended(story, *agent, (end, text.as_deref()), &mut out),
+        What::HandedOver { hop } => {
+            if let Some(hop) = story.hops.get(*hop) {
+                hops::one(story, hop, &mut out);
+            }
+        }
+        What::Replied { agent, model, text, calls, error, .. } => {
+            begin(story, event, *agent, &mut out);
+            out.raw("<span class=\"muted\">").value(model.as_deref().unwrap_or("a model"));
+            out.raw(if calls.is_empty() { " replies" } else { " calls" }).raw("</span>");
+            for call in calls {
+                out.raw(" ").code(call);
+            }
+            failed(error.as_deref(), &mut out);
+            // Words beside calls are told nowhere else; those of an answer stand in it.
+            if let Some(words) = text.as_deref().filter(|words| !words.is_empty() && !calls.is_empty()) {
+                out.words(words);
+            }
+            out.raw("</div>");
+        }
+        What::Ran { agent, tool, input, output, error, approval } => {
+            begin(story, event, *agent, &mut out);
+            out.raw("<span class=\"muted\">runs</span> ").code(tool);
+            if let Some(word) = approval {
+                out.raw(" ");
+                chip(&word.replace('_', " "), &mut out);
+            }
+            failed(error.as_deref(), &mut out);
+            more("arguments", input.as_deref(), &mut out);
+            more("result", output.as_deref(), &mut out);
+            out.raw("</div>");
+        }
+        What::Waited { ask } => waited(story, event, *ask, &mut out),
+        What::Decided { ask } => decided(story, event, *ask, &mut out),
+        What::Noted { agent, detail, .. } => {
+            begin(story, event, agent.unwrap_or(usize::MAX), &mut out);
+            out.value(&text::said(story, event));
+            more("more", detail.as_deref(), &mut out);
+            out.raw("</div>");
+        }
+        What::CameBack { from, .. } => line(story, event, *from, &mut out),
+        What::Asked { question } => {
+            line(story, event, story.questions.get(*question).map_or(usize::MAX, |it| it.from), &mut out);
+        }
+        What::Returned { question, by } => {
+            begin(story, event, *by, &mut out);
+            out.value(&text::said(story, event));
+            if let Some(Finding::Returned { finding, .. }) =
+                story.questions.get(*question).map(|it| &it.outcome)
+            {
+                more("finding", finding.as_deref(), &mut out);
+            }
+            out.raw("</div>");
+        }
+    }
+    out
+}
+
+fn said(story: &Story, from: usize, text: Option<&str>, out: &mut Markup) {
+    out.raw("<div class=\"bubble from-user\"><p class=\"by\">");
+    who::named(story, from, out);
+    out.raw("</p>");
+    words(text, out);
+    out.raw("</div>");
+}
+
+fn ended(story: &Story, agent: Option<usize>, (end, text): (&str, Option<&str>), out: &mut Markup) {
+    out.raw("<div class=\"bubble answer\"><p class=\"by\">");
+    if let Some(agent) = agent {
+        who::named(story, agent, out);
+        out.raw(" ");
+    }
+    chip(end, out);
+    out.raw("</p>");
+    if text.is_some() || end == "answered" {
+        words(text, out);
+    }
+    out.raw("</div>");
+}
+
+fn waited(story: &Story, event: &Event, ask: usize, out: &mut Markup) {
+    let Some(ask) = story.asks.get(ask) else { return };
+    begin(story, event, ask.from, out);
+    out.raw("<span class=\"chip\">a person is asked</span> ").own(asking(&ask.asks)).raw(" ");
+    match &*ask.asks {
+        "words" => out.value(&ask.about),
+        _ => out.code(&ask.about),
+    };
+    more("what was asked", ask.detail.as_deref(), out);
+    out.raw("</div>");
+}
+
+fn decided(story: &Story, event: &Event, ask: usize, out: &mut Markup) {
+    let Some((ask, answer)) = story.asks.get(ask).and_then(|ask| Some((ask, ask.answer.as_ref()?))) else {
+        return;
+    };
+    begin(story, event, ask.person, out);
+    out.raw("<span class=\"muted\">says</span> ");
+    out.raw("<span class=\"chip\">").value(&answer.word.replace('_', " ")).raw("</span>");
+    if let Some(text) = &answer.text {
+        out.words(text);
+    }
+    out.raw("</div>");
+}
+
+/// An event in a line.
+fn line(story: &Story, event: &Event, by: usize, out: &mut Markup) {
+    begin(story, event, by, out);
+    out.value(&text::said(story, event)).raw("</div>");
+}
+
+/// The beginning of a piece of work: whose it is, and when.
+fn begin(story: &Story, event: &Event, by: usize, out: &mut Markup) {
+    out.raw("<div class=\"work\"><span class=\"at\">")
+        .own(offset(event.at_us.saturating_sub(story.began_us)))
+        .raw("</span> ");
+    if by < story.parts.len() {
+        who::named(story, by, out);
+        out.raw(" ");
+    }
+}
+
+fn failed(error: Option<&str>, out: &mut Markup) {
+    if let Some(error) = error {
+        out.raw(" <span class=\"chip bad\">failed</span> ").value(error);
+    }
+}
+
+fn words(text: Option<&str>, out: &mut Markup) {
+    match text {
+        Some(text) => out.words(text),
+        None => out.raw("<p class=\"muted\">The words are not in the source.</p>"),
+    };
+}
+
+fn more(name: &'static str, data: Option<&str>, out: &mut Markup) {
+    if let Some(data) = data.filter(|data| !data.is_empty()) {
+        out.raw("<details><summary>").raw(name).raw("</summary>").data(data).raw("</details>");
+    }
+}
