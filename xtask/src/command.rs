@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use crate::fault::Fault;
 use crate::nearest::nearest;
-use crate::{ask, ci, crash, example, fuzz, help, lesson, live_test, sdk_check, soak, tidy, trace_test};
+use crate::{
+    ask, browser_test, ci, crash, example, fuzz, help, lesson, live_test, sdk_check, soak, tidy, trace_test,
+};
 
 /// A command of `cargo xtask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +22,13 @@ pub(crate) enum Command {
     SdkCheck,
     LiveTest,
     TraceTest,
+    BrowserTest,
     Tidy,
     Help,
 }
 
 impl Command {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Lesson,
         Self::Example,
         Self::Ask,
@@ -36,6 +39,7 @@ impl Command {
         Self::SdkCheck,
         Self::LiveTest,
         Self::TraceTest,
+        Self::BrowserTest,
         Self::Tidy,
         Self::Help,
     ];
@@ -52,6 +56,7 @@ impl Command {
             Self::SdkCheck => "sdk-check",
             Self::LiveTest => "live-test",
             Self::TraceTest => "trace-test",
+            Self::BrowserTest => "browser-test",
             Self::Tidy => "tidy",
             Self::Help => "help",
         }
@@ -97,6 +102,10 @@ impl Command {
                 "trace-test [--install]",
                 "the spans of runs in a real viewer, Arize Phoenix, read back through its API; --install gets it",
             ),
+            Self::BrowserTest => (
+                "browser-test",
+                "`sommelier serve` in a headless Chromium, from end to end, with pictures; needs Chromium and its driver",
+            ),
             Self::Tidy => ("tidy", "the rules of the house alone: arrows, pure modules, docs, links"),
             Self::Help => ("help", "this list"),
         }
@@ -126,6 +135,7 @@ impl Command {
             Self::SdkCheck => self.alone(&args).and_then(|()| sdk_check::run()),
             Self::LiveTest => live_test::run(&args),
             Self::TraceTest => trace_test::run(&args),
+            Self::BrowserTest => self.alone(&args).and_then(|()| browser_test::run()),
             Self::Tidy => self.alone(&args).and_then(|()| tidy::run()),
             Self::Help => help::run(),
         }

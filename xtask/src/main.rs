@@ -5,6 +5,7 @@
 
 mod amount;
 mod ask;
+mod browser_test;
 mod ci;
 mod command;
 mod crash;

@@ -34,7 +34,7 @@ fn an_unknown_command_is_misuse() {
     assert_eq!(text(&output.stdout), "");
     assert_eq!(
         text(&output.stderr),
-        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, soak, crash, fuzz, sdk-check, live-test, trace-test, tidy, help\n"
+        "error: unknown command `leson`; did you mean `lesson`?\ncommands: lesson, example, ask, ci, soak, crash, fuzz, sdk-check, live-test, trace-test, browser-test, tidy, help\n"
     );
 }
 

@@ -65,6 +65,7 @@ const EDGE: &[&str] = &[
     "sommelier-providers",
     "sommelier-report",
     "sommelier-http",
+    "sommelier-browser-test",
     "sommelier-fake-server",
     "sommelier-otel",
     "sommelier-cassette",

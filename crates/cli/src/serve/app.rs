@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use sommelier_http::locked;
 use sommelier_runner::{DurableError, DurableRunner, Settled};
 use sommelier_store::Journal;
+use tracing::Dispatch;
+use tracing::dispatcher;
 
 use crate::Io;
 use crate::arguments::Lease;
@@ -25,6 +27,8 @@ pub(super) struct App {
     pub(super) desk: &'static Desk,
     /// One driver for all: it keeps two turns of one run apart, and calls off what it drives.
     driver: DurableRunner<'static>,
+    /// Where spans go: threads do not inherit it.
+    spans: Dispatch,
     works: Mutex<BTreeMap<String, Work>>,
     /// Counts whenever a work begins or ends, for pages that watch.
     changes: AtomicU64,
@@ -52,6 +56,7 @@ impl App {
         Box::leak(Box::new(Self {
             desk,
             driver: desk.driver(),
+            spans: dispatcher::get_default(Clone::clone),
             works: Mutex::default(),
             changes: AtomicU64::default(),
             watchers: AtomicUsize::default(),
@@ -112,7 +117,9 @@ impl App {
             err: &mut err,
         };
         let (mut teller, _) = Teller::new(io);
-        let settled = wait_and_drive(&self.driver, &mut teller, run, Lease::WAITED_FOR, work);
+        let settled = dispatcher::with_default(&self.spans, || {
+            wait_and_drive(&self.driver, &mut teller, run, Lease::WAITED_FOR, work)
+        });
         // Another command that answers beside this has not to wait for the lease to be over.
         self.driver.release(run);
         if let Some((told, true)) = self.desk.decider.tape().end() {

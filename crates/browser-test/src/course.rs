@@ -1,0 +1,318 @@
+//! What is done in the browser, and what has to be seen.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::Fault;
+use crate::browser::Browser;
+use crate::serve::{Folder, Serve};
+
+const RUNNING_CASE: &str = "Quote Focus pro 3h. And what happens if I don't show up?";
+const BOOKING: &str = "Book Studio basic for 2 hours tomorrow at 14, for Ada";
+/// Markup, what turns the direction of text, words from right to left, and an emoji of several signs.
+const HOSTILE: &str = "<script>alert('x')</script> \u{202e}evil\u{202c} \u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{1f469}\u{200d}\u{1f373} \"quoted\" & <b>bold</b>";
+/// How long each reply of the model takes, so that there is something to watch.
+const SLOW: u32 = 700;
+
+struct Course<'a> {
+    browser: &'a Browser,
+    sommelier: &'a Path,
+    journal: &'a Path,
+    pictures: &'a Path,
+    steps: u32,
+}
+
+/// Goes through all of it, and gives the number of steps.
+pub(crate) fn run(sommelier: &Path, driver: &Path, chromium: &Path, pictures: &Path) -> Result<u32, Fault> {
+    fs::create_dir_all(pictures)?;
+    let folder = Folder(std::env::temp_dir().join(format!("sommelier-browser-{}", std::process::id())));
+    fs::create_dir_all(&folder.0)?;
+    let journal = folder.0.join("journal.db");
+    let browser = Browser::start(driver, chromium, folder.0.join("profile"))?;
+    let serve = Serve::start(sommelier, &journal, 0, SLOW)?;
+    let mut course = Course { browser: &browser, sommelier, journal: &journal, pictures, steps: 0 };
+    course.comes_in(&serve)?;
+    let asked = course.asks_and_watches()?;
+    let booked = course.waits_for_a_person()?;
+    let serve = course.is_killed_in_mid_approval(serve, &booked)?;
+    course.approves(&serve, &booked)?;
+    course.answers_beside_a_command(&serve)?;
+    course.is_killed_in_mid_turn(serve)?;
+    let serve = Serve::start(sommelier, &journal, 0, 0)?;
+    browser.open(&serve.url)?;
+    course.shows_what_is_hostile(&serve)?;
+    course.looks(&serve, &asked)?;
+    Ok(course.steps)
+}
+
+impl Course<'_> {
+    fn step(&mut self, what: &str) {
+        self.steps += 1;
+        println!("{:>3}  {what}", self.steps);
+    }
+
+    /// Refuses a console that has said anything.
+    fn is_quiet(&self) -> Result<(), Fault> {
+        match self.browser.errors()? {
+            errors if errors.is_empty() => Ok(()),
+            errors => Err(format!("the console says: {errors:#?}").into()),
+        }
+    }
+
+    /// What a person reads in a conversation, without what the clock changes.
+    fn stand(&self) -> Result<String, Fault> {
+        let script =
+            "return [...document.querySelectorAll('#feed, #now')].map((it) => it.innerText).join('\\n')";
+        Ok(self.browser.run(script)?.as_str().unwrap_or_default().to_owned())
+    }
+
+    fn comes_in(&mut self, serve: &Serve) -> Result<(), Fault> {
+        let browser = self.browser;
+        browser.open(&format!("{}/runs", serve.base()))?;
+        browser.shows("Open the address that `sommelier serve` has printed")?;
+        let said = browser.errors()?;
+        if said.iter().any(|error| !error.contains("401")) {
+            return Err(format!("the console says: {said:#?}").into());
+        }
+        self.step("without the token nobody comes in");
+        browser.open(&serve.url)?;
+        browser.shows("What can the house do for you?")?;
+        let address = browser.address()?;
+        if address != format!("{}/", serve.base()) {
+            return Err(format!("the token stands in the address bar: {address}").into());
+        }
+        self.step("the token lets in, and is out of the address");
+        self.is_quiet()
+    }
+
+    /// Asks, and sees a hop come while the page stays the same.
+    fn asks_and_watches(&mut self) -> Result<String, Fault> {
+        let browser = self.browser;
+        browser.type_in("#text", RUNNING_CASE)?;
+        browser.click(".composer button")?;
+        browser.shows("is at work")?;
+        let url = browser.address()?;
+        browser.run("window.sameLoad = true")?;
+        if browser.run("return !!document.querySelector('#feed .card')")? == json!(true) {
+            return Err("the hop was there before anybody could watch it come".into());
+        }
+        self.step("a question is asked, and the page tells who is at work");
+        browser.until(
+            "a hop appears by itself",
+            "window.sameLoad && document.querySelector('#feed .card .ratio')",
+        )?;
+        self.picture("hop-live", 1200, false)?;
+        self.step("a hop appears, and nothing was reloaded");
+        browser.reload()?;
+        browser.until("the hop is there after a reload", "document.querySelector('#feed .card .ratio')")?;
+        browser.run("window.sameLoad = true")?;
+        self.step("a reload in the middle shows the same");
+        browser.until(
+            "the answer appears by itself",
+            "window.sameLoad && document.querySelector('#feed .answer')",
+        )?;
+        browser.shows("Not showing up costs 6500 cents.")?;
+        browser.until("it is over", "document.querySelector('#status').innerText.includes('answered')")?;
+        let live = self.stand()?;
+        browser.reload()?;
+        browser.until("the page is whole", "document.querySelector('#feed .answer')")?;
+        let reloaded = self.stand()?;
+        if live != reloaded {
+            return Err(format!("what came live:\n{live}\nis other than what is there:\n{reloaded}").into());
+        }
+        self.step("the answer comes, and a reload shows word for word what came live");
+        self.is_quiet()?;
+        Ok(url)
+    }
+
+    fn waits_for_a_person(&mut self) -> Result<String, Fault> {
+        let browser = self.browser;
+        browser.click(".brand")?;
+        browser.until("a new page", "document.querySelector('.chat.new')")?;
+        browser.type_in("#text", BOOKING)?;
+        browser.click(".composer button")?;
+        browser.until("a question appears by itself", "document.querySelector('article.question')")?;
+        let url = browser.address()?;
+        self.step("what cannot be undone waits for a person");
+        browser.click(".bar a[href='/inbox']")?;
+        browser.until("the inbox has it", "document.querySelectorAll('article.question').length === 1")?;
+        for word in ["Studio", "basic", "2026-12-01", "Ada", "digest"] {
+            browser.shows(word)?;
+        }
+        for (name, width, is_dark) in
+            [("inbox-light", 1200, false), ("inbox-dark", 1200, true), ("inbox-phone", 390, false)]
+        {
+            self.picture(name, width, is_dark)?;
+        }
+        self.step("the inbox tells all that is needed to decide");
+        self.is_quiet()?;
+        Ok(url)
+    }
+
+    /// Somebody is at the question when the server dies; another one shows the same.
+    fn is_killed_in_mid_approval(&mut self, serve: Serve, url: &str) -> Result<Serve, Fault> {
+        let browser = self.browser;
+        browser.open(url)?;
+        browser.until("the question is there", "document.querySelector('article.question')")?;
+        browser.type_in("article.question input[name=text]", "let me think")?;
+        let before = self.stand()?;
+        let port = serve.port();
+        drop(serve);
+        browser.shows("The connection is lost, and is tried again.")?;
+        self.step("the server is killed in mid-approval, and the page says so");
+        let serve = Serve::start(self.sommelier, self.journal, port, SLOW)?;
+        browser.shows("This page is not kept up to date any more.")?;
+        // Of a server that is not there the console tells, and of one that wants the token anew.
+        browser.errors()?;
+        browser.open(&serve.url)?;
+        browser.open(url)?;
+        browser.until("the question is there again", "document.querySelector('article.question')")?;
+        let after = self.stand()?;
+        if before != after {
+            return Err(format!("before:\n{before}\nafter:\n{after}").into());
+        }
+        self.step("another one shows the same, word for word");
+        self.is_quiet()?;
+        Ok(serve)
+    }
+
+    fn approves(&mut self, serve: &Serve, url: &str) -> Result<(), Fault> {
+        let browser = self.browser;
+        browser.open(&format!("{}/inbox", serve.base()))?;
+        browser.click("article.question button.primary")?;
+        browser.until("the conversation follows", "document.querySelector('#feed')")?;
+        if browser.address()? != url {
+            return Err("an answer does not lead to its conversation".into());
+        }
+        browser.until("the answer comes", "document.querySelector('#feed .answer')")?;
+        browser.shows("approve")?;
+        browser.until("nothing is open", "!document.querySelector('article.question')")?;
+        self.step("it is approved in the inbox, and the run goes on to its answer");
+        browser.open(&format!("{}/inbox", serve.base()))?;
+        browser.shows("Nothing waits for a person.")?;
+        self.is_quiet()
+    }
+
+    /// A command asks and answers beside the browser, on the same journal.
+    fn answers_beside_a_command(&mut self, serve: &Serve) -> Result<(), Fault> {
+        let browser = self.browser;
+        self.command(&["ask", "--conversation", "beside", BOOKING])?;
+        browser.until("the inbox hears of it by itself", "document.querySelector('article.question')")?;
+        self.step("what another process asks appears in the inbox");
+        // The page is frozen as it was, and a command is faster.
+        browser.run("window.dispatchEvent(new Event('pagehide'))")?;
+        self.command(&["answer", "beside/1/1/0", "reject", "not on a Monday"])?;
+        browser.type_in("article.question input[name=text]", "too late")?;
+        browser.click("article.question button.danger")?;
+        browser.shows("has been answered before, with reject")?;
+        let said = browser.errors()?;
+        if said.iter().any(|error| !error.contains("409")) {
+            return Err(format!("the console says: {said:#?}").into());
+        }
+        browser.open(&format!("{}/chat/beside", serve.base()))?;
+        browser.shows("not on a Monday")?;
+        self.step("an answer that comes second is told so, and is not given twice");
+        self.is_quiet()
+    }
+
+    fn is_killed_in_mid_turn(&mut self, serve: Serve) -> Result<(), Fault> {
+        let browser = self.browser;
+        browser.open(&format!("{}/", serve.base()))?;
+        browser.type_in("#text", RUNNING_CASE)?;
+        browser.click(".composer button")?;
+        browser.until("a hop appears", "document.querySelector('#feed .card .ratio')")?;
+        let url = browser.address()?;
+        let port = serve.port();
+        drop(serve);
+        let serve = Serve::start(self.sommelier, self.journal, port, SLOW)?;
+        browser.open(&serve.url)?;
+        browser.open(&url)?;
+        browser.errors()?;
+        browser.until("it says that it was interrupted", "document.querySelector('#go-on')")?;
+        self.step("a server that is killed in the middle of a turn leaves it interrupted, and says so");
+        browser.click("#go-on button")?;
+        browser.shows("Not showing up costs 6500 cents.")?;
+        let hops = browser.run("return document.querySelectorAll('#feed .card').length")?;
+        if hops != json!(1) {
+            return Err(format!("{hops} hops where there was one").into());
+        }
+        self.step("it is gone on with, and nothing is done twice");
+        self.is_quiet()
+    }
+
+    fn shows_what_is_hostile(&mut self, serve: &Serve) -> Result<(), Fault> {
+        let browser = self.browser;
+        self.command(&["ask", "--conversation", HOSTILE, HOSTILE])?;
+        browser.open(&format!("{}/runs", serve.base()))?;
+        browser.shows("<script>alert('x')</script>")?;
+        self.picture("hostile-runs-phone", 390, false)?;
+        browser.run("[...document.querySelectorAll('.runs h2 a')].find((it) => it.innerText.includes('<script>')).click()")?;
+        browser.until("its page", "document.querySelector('#feed')")?;
+        for words in [
+            "<script>alert('x')</script>",
+            "\\u{202e}evil\\u{202c}",
+            "\u{5e9}\u{5dc}\u{5d5}\u{5dd}",
+            "\u{1f469}\u{200d}\u{1f373}",
+            "\"quoted\" & <b>bold</b>",
+        ] {
+            browser.shows(words)?;
+        }
+        let scripts = browser.run(
+            "return [document.scripts.length, document.querySelectorAll('main b, main script').length]",
+        )?;
+        if scripts != json!([1, 0]) {
+            return Err(format!("markup of a run has become the page's: {scripts}").into());
+        }
+        self.picture("hostile-light", 1200, false)?;
+        browser.click(".talk a")?;
+        browser.until("its report", "document.querySelector('#records')")?;
+        browser.shows("<script>alert('x')</script>")?;
+        self.step("markup, direction and emoji are shown as the text that they are");
+        self.is_quiet()
+    }
+
+    /// Pictures of all pages in light, in dark and on a phone, none of which is wider than its screen.
+    fn looks(&mut self, serve: &Serve, asked: &str) -> Result<(), Fault> {
+        let browser = self.browser;
+        // The server has another port since.
+        let path = asked.splitn(4, '/').nth(3).unwrap_or_default().to_owned();
+        let report = path.replacen("chat/", "runs/", 1);
+        for (name, path) in
+            [("new", ""), ("chat", &*path), ("runs", "runs"), ("report", &*report), ("inbox-empty", "inbox")]
+        {
+            browser.open(&format!("{}/{path}", serve.base()))?;
+            browser.until("the page is there", "document.querySelector('#main')")?;
+            for (look, width, is_dark) in [
+                ("light", 1200, false),
+                ("dark", 1200, true),
+                ("phone", 390, false),
+                ("phone-dark", 390, true),
+            ] {
+                self.picture(&format!("{name}-{look}"), width, is_dark)?;
+            }
+        }
+        self.step("no page is wider than its screen");
+        self.is_quiet()
+    }
+
+    fn picture(&self, name: &str, width: u32, is_dark: bool) -> Result<(), Fault> {
+        self.browser.look(width, 860, is_dark)?;
+        let wide = self.browser.run("return document.documentElement.scrollWidth - window.innerWidth")?;
+        if wide.as_i64().unwrap_or_default() > 0 {
+            return Err(format!("{name}: the page is {wide} pixels wider than the screen").into());
+        }
+        self.browser.picture(&self.pictures.join(format!("{name}.png")))
+    }
+
+    /// Runs a command beside the server.
+    fn command(&self, arguments: &[&str]) -> Result<(), Fault> {
+        let said = Command::new(self.sommelier).arg("--store").arg(self.journal).args(arguments).output()?;
+        match said.status.code() {
+            Some(0 | 3) => Ok(()),
+            _ => Err(format!("{arguments:?}: {}", String::from_utf8_lossy(&said.stderr)).into()),
+        }
+    }
+}
