@@ -300,11 +300,15 @@ impl Course<'_> {
 
     fn picture(&self, name: &str, width: u32, is_dark: bool) -> Result<(), Fault> {
         self.browser.look(width, 860, is_dark)?;
+        // All of it, as it is without a screen's lower end.
+        let height = self.browser.run("return document.documentElement.scrollHeight")?;
+        self.browser.look(width, u32::try_from(height.as_u64().unwrap_or_default())?.max(860), is_dark)?;
         let wide = self.browser.run("return document.documentElement.scrollWidth - window.innerWidth")?;
         if wide.as_i64().unwrap_or_default() > 0 {
             return Err(format!("{name}: the page is {wide} pixels wider than the screen").into());
         }
-        self.browser.picture(&self.pictures.join(format!("{name}.png")))
+        self.browser.picture(&self.pictures.join(format!("{name}.png")))?;
+        self.browser.look(width, 860, is_dark)
     }
 
     /// Runs a command beside the server.

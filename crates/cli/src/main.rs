@@ -7,7 +7,8 @@ use sommelier::{Io, run};
 
 fn main() -> ExitCode {
     let (is_interactive, is_shown) = (io::stdin().is_terminal(), io::stdout().is_terminal());
-    let (mut input, mut out, mut err) = (io::stdin().lock(), io::stdout().lock(), io::stderr().lock());
+    // Not locked: while `serve` waits, threads say things too.
+    let (mut input, mut out, mut err) = (io::stdin().lock(), io::stdout(), io::stderr());
     let io = Io { input: &mut input, is_interactive, is_shown, out: &mut out, err: &mut err };
     ExitCode::from(run(std::env::args_os(), io))
 }

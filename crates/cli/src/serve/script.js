@@ -26,7 +26,7 @@
   };
 
   const isAtEnd = () => window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 120;
-  const toEnd = () => window.scrollTo(0, document.documentElement.scrollHeight);
+  const toEnd = () => window.scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
 
   const watch = (place) => {
     const now = document.getElementById("now");
