@@ -16,13 +16,16 @@ pub struct Answer {
     pub body: Body,
 }
 
+/// Gives the next piece of a body.
+pub type Next = Box<dyn FnMut(&Stop) -> Option<String> + Send>;
+
 /// The bytes behind a head.
 pub enum Body {
     /// All at once, with their length.
     Whole(String),
     /// Pieces as they come. The function waits for the next one, hears of the server's end, and gives `None` when there are no
     /// more; an empty one is not sent.
-    Live(Box<dyn FnMut(&Stop) -> Option<String> + Send>),
+    Live(Next),
 }
 
 impl fmt::Debug for Body {

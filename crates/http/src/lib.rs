@@ -36,7 +36,7 @@ mod sender;
 mod server;
 mod stop;
 
-pub use answer::{Answer, Body, converse};
+pub use answer::{Answer, Body, Next, converse};
 pub use line::{Line, Pair};
 pub use read::{Limits, Request, Unreadable, Wire, Wrong};
 pub use sender::Sender;

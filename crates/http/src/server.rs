@@ -82,9 +82,12 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
+/// Answers what comes over one connection.
+type Serve = Box<dyn Fn(&TcpStream, &Stop) + Send + Sync>;
+
 /// What the threads share.
 struct House {
-    serve: Box<dyn Fn(&TcpStream, &Stop) + Send + Sync>,
+    serve: Serve,
     most: usize,
     patience: Duration,
     stop: Stop,
