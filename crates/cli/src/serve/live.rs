@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use sommelier_http::{Answer, Request, Stop};
 use sommelier_report::Markup;
+use sommelier_store::Journal;
 
 use super::app::App;
 use super::chat::{View, item, items_until};
@@ -62,12 +63,17 @@ pub(super) fn chat(app: &'static App, session: &Session, run: &str, request: &Re
 
 /// The events of the inbox.
 pub(super) fn inbox(app: &'static App, session: &Session) -> Answer {
-    let (session, mut state) = (session.clone(), Markup::new());
+    let (session, mut state, mut place) = (session.clone(), Markup::new(), None);
     watched(app, move |is_time| {
-        if !is_time {
+        // To look at all runs takes long where there are many; whether any of them has gone on is soon known.
+        let Some(heads) = is_time.then(|| app.desk.store.heads().ok()).flatten() else {
+            return String::new();
+        };
+        if place.as_ref() == Some(&heads) {
             return String::new();
         }
         let Ok(cards) = inbox::cards(app, &session) else { return String::new() };
+        place = Some(heads);
         if cards == state {
             return String::new();
         }
