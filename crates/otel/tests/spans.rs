@@ -3,7 +3,9 @@
 
 mod collector;
 
-use collector::{Collector, line};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use collector::{Arrived, Collector, line};
 use sommelier_handoff::{Agent, Delegate, Relay};
 use sommelier_otel::{ExportError, Otlp, TraceContext};
 use sommelier_protocol::{ModelRequest, ModelResponse, Usage};
@@ -77,10 +79,17 @@ fn a_run_arrives_as_one_tree() {
     assert_eq!(root.name, "invoke_workflow waiter");
 }
 
+/// Now, as OTLP tells it.
+fn nanos() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos().try_into().unwrap()
+}
+
 /// S3-31: what viewers look for is on the spans: whose session, the graph of agents, kinds, a list of reasons.
 #[test]
 fn viewers_find_what_they_look_for() {
     let collector = Collector::start();
+    // Spans are timed in microseconds.
+    let began = nanos() / 1_000 * 1_000;
     run(&collector, TRACE);
     let spans = collector.spans();
     let named = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
@@ -97,7 +106,10 @@ fn viewers_find_what_they_look_for() {
     // INTERNAL: a script decides in this process.
     assert_eq!(chat.kind, 1);
     assert_eq!(named("invoke_workflow waiter").attribute("openinference.span.kind"), "CHAIN");
-    assert!(spans.iter().all(|span| span.start > 0 && span.start <= span.end));
+    assert!(spans.iter().all(|span| began <= span.start && span.start <= span.end && span.end <= nanos()));
+    let root = named("invoke_workflow waiter");
+    let is_within = |span: &&Arrived| root.start <= span.start && span.end <= root.end;
+    assert!(spans.iter().filter(is_within).count() == spans.len() && root.start < root.end);
 }
 
 /// A service that tells what it has counted.
