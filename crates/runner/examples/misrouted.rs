@@ -55,16 +55,19 @@ fn house() -> Result<Relay, Box<dyn Error>> {
 /// What a model makes of it: the front desk knows the till for bills only where the tool says so, the rooms know what is theirs.
 fn decisions() -> ScriptedModel {
     let hands = |to: &str, request: &ModelRequest<'_>| {
-        let said = script::first_words(request).replace('"', "'");
-        let package = format!(r#"{{"specialist":"{to}","task":"See to the guest.","context":{{"said":"{said}"}}}}"#);
+        let said = guest(request);
+        let package =
+            format!(r#"{{"specialist":"{to}","task":"See to the guest.","context":{{"said":"{said}"}}}}"#);
         script::call(&format!("tu_{}", request.replies + 1), HANDOFF_TO_SPECIALIST, &package)
     };
-    let is_about_money = |request: &ModelRequest<'_>| {
-        let said = script::first_words(request);
-        ["charged", "bill"].iter().any(|word| said.contains(word))
+    let is_about_money =
+        |request: &ModelRequest<'_>| ["charged", "bill"].iter().any(|word| guest(request).contains(word));
+    let knows_the_till = |request: &ModelRequest<'_>| {
+        request
+            .tools
+            .iter()
+            .any(|tool| tool.description.as_deref().is_some_and(|told| told.contains("money")))
     };
-    let knows_the_till =
-        |request: &ModelRequest<'_>| request.tools.iter().any(|tool| tool.description.as_deref().is_some_and(|told| told.contains("money")));
     ScriptedModel::new()
         .turn("front", move |request| match is_about_money(request) && knows_the_till(request) {
             true => hands("till", request),
@@ -75,4 +78,10 @@ fn decisions() -> ScriptedModel {
             false => script::say("Somebody is on the way."),
         })
         .turn("till", |_| script::say("One of the two is struck out."))
+}
+
+/// What the guest said, whether the agent heard it or has it in its package.
+fn guest(request: &ModelRequest<'_>) -> &'static str {
+    let words = script::first_words(request);
+    GUESTS.into_iter().find(|guest| words.contains(guest)).unwrap_or_default()
 }
