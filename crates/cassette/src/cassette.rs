@@ -1,14 +1,12 @@
 //! The cassette.
 
-use std::fs::{self, OpenOptions};
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
 
 use sommelier_runtime::Model;
 
-use crate::{CassetteError, Exchange, reading, writing};
+use crate::{CassetteError, Exchange, reading, write_whole, writing};
 
 /// The most bytes of a cassette, as a text: 64 MiB.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -70,43 +68,18 @@ impl Cassette {
         Self::from_json(&json)
     }
 
-    /// Writes the cassette to a file, in the place of what was there: whenever the process is killed, the file is a whole
-    /// one, the old or the new. Only its owner can read it.
+    /// Writes the cassette to a file, as [`write_whole`] does.
     ///
     /// # Errors
     /// As [`to_json`](Self::to_json); and [`CassetteError::File`] when it cannot be written. What was there is there still.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), CassetteError> {
         let (path, json) = (path.as_ref(), self.to_json()?);
-        let beside = beside(path);
-        let written = write_new(&beside, json.as_bytes()).and_then(|()| fs::rename(&beside, path));
-        written.map_err(|error| {
-            // Where it stays, it is a file that nobody looks at.
-            let _ = fs::remove_file(&beside);
-            CassetteError::file(path, "write", &error)
-        })
+        write_whole(path, json.as_bytes()).map_err(|error| CassetteError::file(path, "write", &error))
     }
 }
 
 fn within(bytes: u64) -> Result<(), CassetteError> {
     if bytes > MAX_BYTES as u64 { Err(CassetteError::TooLarge) } else { Ok(()) }
-}
-
-/// A file in the same folder that nobody else writes.
-fn beside(path: &Path) -> PathBuf {
-    static COUNT: AtomicU64 = AtomicU64::new(1);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}-{}.new", process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-    path.with_file_name(name)
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// The model that was recorded, as it tells of itself.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, Usage};
+use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, Usage};
 use sommelier_runtime::ModelError;
 
 use crate::Redactor;
@@ -74,7 +74,11 @@ impl Asked {
                 }
                 // As the same request without the member.
                 (_, Node::Word("null")) => continue,
-                ("model" | "max_tokens" | "tool_choice", now) => value = now,
+                ("model" | "tool_choice", now) => {
+                    value = now;
+                    redactor.structure(&mut value);
+                }
+                ("max_tokens", now) => value = now,
                 ("system" | "tools", now) => {
                     value = now;
                     redactor.node(&mut value);
@@ -127,10 +131,11 @@ fn kept(mut message: Node, redactor: &Redactor) -> Arc<Node> {
     if let Node::Object(members) = &mut message {
         for (name, value) in members {
             match &**name {
-                "role" => {}
+                "role" => redactor.structure(value),
                 "content" => redactor.content(value),
                 _ => redactor.node(value),
             }
+            redactor.word(name);
         }
     }
     Arc::new(message)
@@ -159,11 +164,12 @@ pub(crate) fn outcome_of(
                 names.take().into_iter().for_each(|names| names.rename_reply(value));
                 redactor.content(value);
             }
-            "type" | "role" | "model" | "stop_reason" | "usage" => {}
+            "type" | "role" | "model" | "stop_reason" | "usage" => redactor.structure(value),
             // It is by chance, and nothing goes by it.
             "id" => *value = Node::text(""),
             _ => redactor.node(value),
         }
+        redactor.word(name);
     }
     Ok(Box::new(serde_json::from_str(&node.json()).unwrap_or_else(|_| withheld(reply))))
 }
@@ -203,10 +209,15 @@ pub(crate) fn in_form(members: &mut Vec<(String, Node)>) {
     members.sort_by_key(|(name, _)| REPLY.iter().position(|known| known == name).unwrap_or(REPLY.len()));
 }
 
-/// A reply of which nothing is kept but why it stopped: it could not be read without what was taken out.
+/// A reply of which nothing is kept but that it was one, and what it counted: it could not be read without what was taken out.
 fn withheld(reply: &ModelResponse) -> ModelResponse {
-    let mut kept = reply.clone();
-    kept.id = "".into();
-    kept.content = vec![ContentBlock::text("[withheld]")];
+    let stopped = reply.stop_reason.clone().filter(|reason| !matches!(reason, StopReason::Other(_)));
+    let mut kept = ModelResponse::new(
+        "[withheld]",
+        vec![ContentBlock::text("[withheld]")],
+        stopped.unwrap_or_else(|| StopReason::Other("".into())),
+    );
+    let (read, written) = (reply.usage.input_tokens, reply.usage.output_tokens);
+    (kept.usage.input_tokens, kept.usage.output_tokens) = (read, written);
     kept
 }

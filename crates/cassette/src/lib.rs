@@ -114,6 +114,7 @@ mod reading;
 mod recorder;
 mod redactor;
 mod tape;
+mod whole;
 mod writing;
 
 pub use cassette::{Cassette, MAX_BYTES, Source};
@@ -122,6 +123,7 @@ pub use exchange::Exchange;
 pub use player::Player;
 pub use recorder::Recorder;
 pub use redactor::Redactor;
+pub use whole::{can_be_replaced, must_be_no_database, write_whole};
 
 /// The version of the file that this release writes and reads.
 pub const VERSION: u32 = 1;

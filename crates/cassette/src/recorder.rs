@@ -55,7 +55,8 @@ impl<M: Model> Recorder<M> {
 
     /// Writes the cassette to a file after each exchange, each time in the place of what was there: when the process is killed, it
     /// holds all exchanges but the last ones. A model's reply is worth more than its record, so a file that cannot be written does
-    /// not end the run; [`finish`](Self::finish) tells.
+    /// not end the run; [`finish`](Self::finish) tells. Before the first exchange the file is not touched. Of several recorders of
+    /// one file the last one that writes wins, so each has a file of its own.
     #[must_use]
     pub fn file(self, path: impl Into<PathBuf>) -> Self {
         Self { file: Some(path.into()), ..self }
@@ -66,14 +67,16 @@ impl<M: Model> Recorder<M> {
         self.inside().tape.cassette(Source::of(&self.inner))
     }
 
-    /// What was recorded, written to the [file](Self::file) if there is one: also where nothing was asked, or where it could not
-    /// be written before.
+    /// What was recorded, written to the [file](Self::file) if there is one: also where it could not be written before. Where
+    /// nothing was asked, what is there stays: nobody wants an empty recording in the place of one that is not.
     ///
     /// # Errors
     /// [`CassetteError`] when it cannot be written.
     pub fn finish(&self) -> Result<Cassette, CassetteError> {
         let cassette = self.cassette();
-        if let Some(file) = &self.file {
+        if let Some(file) = &self.file
+            && !cassette.exchanges().is_empty()
+        {
             cassette.write(file)?;
             self.inside().unwritten = None;
         }

@@ -20,9 +20,12 @@ const WITHHELD: &str = "[withheld]";
 /// The shortest value that is looked for within texts. What is shorter would be found everywhere.
 const SHORTEST: usize = 4;
 
-/// How keys of well-known services begin.
+/// How keys of well-known services begin, where no other word has such a thing in it.
 const PREFIXES: [&str; 18] = [
-    "sk-",
+    "sk-ant-",
+    "sk-proj-",
+    "sk-or-v1-",
+    "sk-svcacct-",
     "sk_live_",
     "sk_test_",
     "rk_live_",
@@ -35,14 +38,60 @@ const PREFIXES: [&str; 18] = [
     "xoxb-",
     "xoxp-",
     "xapp-",
-    "AKIA",
-    "ASIA",
     "AIza",
     "hf_",
-    "eyJ",
 ];
+/// How they begin where the same stands in the middle of other words too, such as of `risk-`.
+const AT_THE_START: [&str; 2] = ["sk-", "eyJ"];
+/// How the names of keys of one service begin, behind which there are capitals and digits.
+const CAPITALS: [&str; 2] = ["AKIA", "ASIA"];
 /// How many characters a key has behind its prefix at least.
 const KEY_LENGTH: usize = 16;
+
+/// The words that the API goes by in a request or a reply, and the members of each that are known. One of them stays even where a
+/// value that is to be taken out is the same word.
+const STRUCTURE: [&str; 40] = [
+    "any",
+    "assistant",
+    "auto",
+    "cache_control",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "citations",
+    "content",
+    "data",
+    "end_turn",
+    "id",
+    "image",
+    "input",
+    "input_tokens",
+    "is_error",
+    "max_tokens",
+    "message",
+    "model",
+    "model_context_window_exceeded",
+    "name",
+    "none",
+    "output_tokens",
+    "pause_turn",
+    "redacted_thinking",
+    "refusal",
+    "role",
+    "signature",
+    "source",
+    "stop_reason",
+    "stop_sequence",
+    "system",
+    "text",
+    "thinking",
+    "tool",
+    "tool_result",
+    "tool_use",
+    "tool_use_id",
+    "type",
+    "usage",
+    "user",
+];
 
 type Words = dyn Fn(&str) -> String + Send + Sync;
 
@@ -69,6 +118,8 @@ type Words = dyn Fn(&str) -> String + Send + Sync;
 /// ```
 #[derive(Default)]
 pub struct Redactor {
+    /// What takes keys out that it alone knows.
+    keys: Vec<Box<Words>>,
     words: Vec<Box<Words>>,
     /// The members of tools' arguments that are secret, by the tool.
     declared: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
@@ -94,6 +145,15 @@ impl Redactor {
     #[must_use]
     pub fn words(mut self, words: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.words.push(Box::new(words));
+        self
+    }
+
+    /// Takes out what `key` leaves out, wherever it stands, also where [`words`](Self::words) are not asked: for a key that this
+    /// redactor need not know itself, such as the one that is sent to a model. A service may send it back anywhere in a reply.
+    /// Where it panics, nothing of the text is kept.
+    #[must_use]
+    pub fn key(mut self, key: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        self.keys.push(Box::new(key));
         self
     }
 
@@ -123,13 +183,7 @@ impl Redactor {
 
     /// A text as it may be kept.
     pub fn redact(&self, text: &str) -> String {
-        let mut text = self.hard(text);
-        for words in &self.words {
-            let redacted = catch_unwind(AssertUnwindSafe(|| words(&text)));
-            // One that fails has let nothing pass.
-            text = redacted.unwrap_or_else(|_| WITHHELD.to_owned());
-        }
-        text
+        passed(self.hard(text), &self.words)
     }
 
     /// An error of a model as it may be kept: whichever it is, each text in it passes.
@@ -178,17 +232,52 @@ impl Redactor {
     pub(crate) fn content(&self, content: &mut Node) {
         let Node::List(blocks) = content else { return self.node(content) };
         for block in blocks {
-            let Node::Object(members) = block else { return self.node(block) };
+            let Node::Object(members) = block else {
+                self.node(block);
+                continue;
+            };
             for (name, value) in members {
                 match (&**name, &mut *value) {
-                    ("type", _) => {}
-                    ("id" | "name" | "tool_use_id" | "signature", Node::Text(text)) => {
-                        *text = self.hard(text);
+                    ("type" | "id" | "name" | "tool_use_id" | "signature", Node::Text(text)) => {
+                        self.word(text);
                     }
                     ("content", Node::List(_)) => self.content(value),
                     _ => self.node(value),
                 }
+                self.word(name);
             }
+        }
+    }
+
+    /// A word that may be one which the API goes by.
+    pub(crate) fn word(&self, word: &mut String) {
+        if STRUCTURE.binary_search(&&**word).is_err() {
+            *word = self.hard(word);
+        }
+    }
+
+    /// What the API goes by, without keys and values. A number under a name that is known counts something.
+    pub(crate) fn structure(&self, node: &mut Node) {
+        match node {
+            Node::Object(members) => {
+                for (name, value) in members {
+                    let is_count =
+                        matches!(value, Node::Number(_)) && STRUCTURE.binary_search(&&**name).is_ok();
+                    if !is_count {
+                        self.structure(value);
+                    }
+                    self.word(name);
+                }
+            }
+            Node::List(items) => items.iter_mut().for_each(|item| self.structure(item)),
+            Node::Text(text) => self.word(text),
+            Node::Number(number) => {
+                let redacted = self.hard(number);
+                if redacted != *number {
+                    *node = Node::Text(redacted);
+                }
+            }
+            Node::Word(_) => {}
         }
     }
 
@@ -269,6 +358,17 @@ impl Redactor {
 
     /// Without keys and values; what else is taken out is for words.
     fn hard(&self, text: &str) -> String {
+        let cleaned = self.hard_as_it_stands(text);
+        // A letter of a key may be written by its number, as in JSON that stands behind other words.
+        let plain = text.contains("\\u").then(|| unescaped(text)).filter(|plain| plain != text);
+        let found = plain.and_then(|plain| {
+            let cleaned = self.hard_as_it_stands(&plain);
+            (cleaned != plain).then_some(cleaned)
+        });
+        found.unwrap_or(cleaned)
+    }
+
+    fn hard_as_it_stands(&self, text: &str) -> String {
         let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
         if values.contains(text) {
             return SECRET.to_owned();
@@ -277,24 +377,58 @@ impl Redactor {
         let mut long: Vec<&String> = values.iter().filter(|value| value.len() >= SHORTEST).collect();
         long.sort_by_key(|value| std::cmp::Reverse(value.len()));
         let text = long.iter().fold(text.to_owned(), |text, value| text.replace(&***value, SECRET));
-        without_keys(&text)
+        without_keys(&passed(text, &self.keys))
     }
 }
 
-/// A text with a placeholder for each word in it that looks like a key.
+/// What these functions leave of a text.
+fn passed(text: String, functions: &[Box<Words>]) -> String {
+    functions.iter().fold(text, |text, words| {
+        // One that fails has let nothing pass.
+        catch_unwind(AssertUnwindSafe(|| words(&text))).unwrap_or_else(|_| WITHHELD.to_owned())
+    })
+}
+
+/// A text with the letters in it that are written by their numbers, such as `\u0073`, where these are ASCII that can be seen.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\\u") {
+        out.push_str(before);
+        let number = after.get(..4).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match number.filter(u8::is_ascii_graphic) {
+            Some(letter) => {
+                out.push(char::from(letter));
+                rest = after.get(4..).unwrap_or_default();
+            }
+            None => {
+                out.push_str("\\u");
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+/// A text with a placeholder for whatever in it looks like a key.
 fn without_keys(text: &str) -> String {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
         let (word, after) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
-        let key = word.trim_end_matches('.');
-        match is_key(key) || key.len() >= KEY_LENGTH && follows_bearer(&out) {
-            true => {
+        let whole = word.trim_end_matches('.');
+        let place = match whole.len() >= KEY_LENGTH && follows_bearer(&out) {
+            true => Some(0),
+            false => key_in(whole, &out),
+        };
+        match place {
+            Some(place) => {
+                out.push_str(&word[..place]);
                 out.push_str(KEY);
-                out.push_str(&word[key.len()..]);
+                out.push_str(&word[whole.len()..]);
             }
-            false => out.push_str(word),
+            None => out.push_str(word),
         }
         let (between, next) = after.split_at(after.find(is_part).unwrap_or(after.len()));
         out.push_str(between);
@@ -303,9 +437,41 @@ fn without_keys(text: &str) -> String {
     out
 }
 
-fn is_key(word: &str) -> bool {
-    let rest = PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix));
-    rest.is_some_and(|rest| rest.len() >= KEY_LENGTH && rest.bytes().any(|byte| byte.is_ascii_digit()))
+/// Where in a word a key begins. `before` is what stands before the word.
+fn key_in(word: &str, before: &str) -> Option<usize> {
+    let digit = word.bytes().rposition(|byte| byte.is_ascii_digit());
+    let is_long = |begin: usize| word.len() >= begin + KEY_LENGTH && digit >= Some(begin);
+    let begins = |place: usize| {
+        let lead = &word[..place];
+        !lead.ends_with(|c: char| c.is_ascii_alphanumeric()) || is_escape(lead, before)
+    };
+    let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    let found = |prefix: &str, is_key: &dyn Fn(usize) -> bool| {
+        word.match_indices(prefix).map(|(place, _)| place).find(|place| is_key(*place))
+    };
+    let anywhere = PREFIXES.iter().map(|prefix| found(prefix, &|place| is_long(place + prefix.len())));
+    let at_start = AT_THE_START
+        .iter()
+        .map(|prefix| found(prefix, &|place| begins(place) && is_long(place + prefix.len())));
+    let capitals = CAPITALS.iter().map(|prefix| {
+        found(prefix, &|place| {
+            let rest = word.as_bytes().get(place + prefix.len()..place + prefix.len() + KEY_LENGTH);
+            rest.is_some_and(|rest| rest.iter().copied().all(is_capital))
+        })
+    });
+    anywhere.chain(at_start).chain(capitals).flatten().min()
+}
+
+/// Whether the beginning of a word is the end of a character's escape, as in `\n`, `\u000a`, `\x0a` and `%22`.
+fn is_escape(lead: &str, before: &str) -> bool {
+    let are_digits = |digits: &str, most: usize| {
+        digits.len() == most && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    if before.ends_with(['%', '=']) {
+        return are_digits(lead, 2);
+    }
+    let by_number = |mark: char, most| lead.strip_prefix(mark).is_some_and(|digits| are_digits(digits, most));
+    before.ends_with('\\') && (lead.len() == 1 || by_number('u', 4) || by_number('x', 2))
 }
 
 fn follows_bearer(before: &str) -> bool {
@@ -324,6 +490,7 @@ impl fmt::Debug for Redactor {
         f.debug_struct("Redactor")
             .field("values", &values)
             .field("declared", &self.declared)
+            .field("keys", &self.keys.len())
             .field("words", &self.words.len())
             .finish()
     }

@@ -385,3 +385,34 @@ fn errors_have_kinds() {
     assert!(matches!(Cassette::from_json("[]"), Err(CassetteError::Shape { .. })));
     assert!(matches!(Cassette::read("/nowhere/at all"), Err(CassetteError::File { act: "read", .. })));
 }
+
+/// A link is followed, a device takes what it is given, and neither is replaced; what cannot be written leaves what was there.
+#[cfg(unix)]
+#[test]
+fn a_link_and_a_device_stay_what_they_are() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new("links");
+    let [file, link, gone] = ["run.json", "link.json", "gone.json"].map(|name| folder.0.join(name));
+    fs::write(&file, "before").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(&file, &link).unwrap();
+    symlink(folder.0.join("nowhere"), &gone).unwrap();
+
+    sommelier_cassette::can_be_replaced(&link).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "before");
+    Cassette::default().write(&link).unwrap();
+    assert_eq!(Cassette::read(&file).unwrap(), Cassette::default());
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+
+    let device = folder.0.join("device");
+    symlink("/dev/null", &device).unwrap();
+    Cassette::default().write(&device).unwrap();
+    assert!(
+        !fs::metadata("/dev/null").unwrap().is_file() && fs::symlink_metadata(&device).unwrap().is_symlink()
+    );
+    assert!(Cassette::default().write(&gone).unwrap_err().to_string().contains("it is a link"));
+    let mut names = folder.names();
+    names.sort();
+    assert_eq!(names, ["device", "gone.json", "link.json", "run.json"]);
+}

@@ -95,6 +95,18 @@ fn keys_are_told_from_words() {
         ("Bearer of bad news", "Bearer of bad news"),
         ("risk-0123456789abcdefgh", "risk-0123456789abcdefgh"),
         ("é sk-0123456789abcdefé", "é [key]é"),
+        (r"x\nsk-ant-api03-0123456789abcdef\ny", r"x\n[key]\ny"),
+        (r"x\u000ask-0123456789abcdef", r"x\u000a[key]"),
+        ("key=%22sk-0123456789abcdef%22", "key=%22[key]%22"),
+        ("KEY_sk-ant-api03-0123456789abcdef", "KEY_[key]"),
+        ("KEYsk-ant-api03-0123456789abcdef", "KEY[key]"),
+        (r#"it says {"k":"\u0073k-0123456789abcdef"}"#, r#"it says {"k":"[key]"}"#),
+        (r#"it says {\"k\":\"\\u0073\u006b-0123456789abcdef\"}"#, r#"it says {\"k\":\"\[key]\"}"#),
+        (r"\u0073uch", r"\u0073uch"),
+        ("AKIAABCDEFGHIJKLMNOP", "[key]"),
+        ("id=AKIAABCDEFGHIJKLMNOP;", "id=[key];"),
+        ("AKIAisnoabbreviationofsuch", "AKIAisnoabbreviationofsuch"),
+        ("task-2024-11-30-desk-0123456789ab", "task-2024-11-30-desk-0123456789ab"),
     ] {
         assert_eq!(redactor.redact(text), expected);
     }
@@ -264,5 +276,33 @@ fn errors_pass_too_and_a_redactor_that_fails_lets_nothing_pass() {
 #[test]
 fn a_redactor_does_not_show_what_it_hides() {
     let shown = format!("{:?}", Redactor::new().value("Rosebud"));
-    assert_eq!(shown, r#"Redactor { values: 1, declared: {}, words: 0 }"#);
+    assert_eq!(shown, r#"Redactor { values: 1, declared: {}, keys: 0, words: 0 }"#);
+}
+
+/// What a service sends back is looked at wherever it stands: a key that it echoes in the name of the model, why it stopped, what it
+/// counts, or the kind of a block is in no cassette. The words that the API goes by stay, also where a value is the same word.
+#[test]
+fn a_key_that_a_service_echoes_is_in_no_part_of_the_file() {
+    const SENT: &str = "hunter2-hunter2";
+    let reply = format!(
+        r#"{{"id":"{SENT}","type":"message","role":"assistant","model":"m {SENT}","content":[{{"type":"{SENT}","{SENT}":1}},
+        7,{{"type":"text","text":"it is {SENT}","{SENT}":[]}}],"stop_reason":"{SENT}","stop_sequence":"{SENT}",
+        "usage":{{"input_tokens":4111,"output_tokens":2,"{SENT}":3,"service_tier":"{SENT}"}},"{SENT}":{{"{SENT}":"{SENT}"}}}}"#
+    );
+    let reply: sommelier_protocol::ModelResponse = serde_json::from_str(&reply.replace("7,", "")).unwrap();
+    let model = ScriptedModel::new().turn("", move |_| reply.clone());
+    let redactor = Redactor::new().value("assistant").value("4111").key(|text| text.replace(SENT, "[key]"));
+    let recorder = Recorder::new(model, redactor);
+    let messages = [Message::user(SENT)];
+    let heard = recorder.complete(ModelRequest::new(&format!("m-{SENT}"), 4111, &messages)).unwrap();
+    assert!(heard.words().contains(SENT), "the run sees what it would see without");
+    let json = recorder.cassette().to_json().unwrap();
+    assert!(!json.contains("hunter2"), "{json}");
+    let cassette = Cassette::from_json(&json).unwrap();
+    let kept = cassette.exchanges()[0].outcome().unwrap();
+    assert_eq!(
+        (&*kept.model, kept.words().as_str(), kept.usage.input_tokens),
+        ("m [key]", "it is [key]", 4111)
+    );
+    assert_eq!(kept.stop_reason.as_ref().unwrap().as_str(), "[key]");
 }

@@ -107,6 +107,17 @@ impl JournalFile {
     }
 }
 
+/// Whether two paths lead to one file that is there, by links of either kind too.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let there = |path| fs::canonicalize(path).ok();
+    #[cfg(unix)]
+    if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
+        use std::os::unix::fs::MetadataExt;
+        return (one.dev(), one.ino()) == (other.dev(), other.ino());
+    }
+    there(one).is_some_and(|one| Some(one) == there(other))
+}
+
 /// That nobody has begun a journal in this file.
 pub(crate) fn no_journal_yet(path: &Path) -> Fault {
     let why = format!(

@@ -36,7 +36,6 @@ mod invited;
 mod model;
 mod open;
 mod record_line;
-mod replaced;
 mod rows;
 mod serve;
 mod stand;

@@ -17,8 +17,8 @@ use sommelier_providers::{
 use sommelier_runtime::{Model, ModelError};
 
 use crate::fault::Fault;
-use crate::file::quoted;
-use crate::tape::Tape;
+use crate::file::{is_same, quoted};
+use crate::tape::{Scrub, Tape};
 
 /// The flags of every command that asks a model.
 #[derive(Clone, Debug, Args)]
@@ -41,7 +41,8 @@ pub(crate) struct Asking {
     #[arg(long, value_name = "MILLIS", value_parser = clap::value_parser!(u64).range(1..), help_heading = HEADING)]
     deadline: Option<u64>,
     /// Records what the model is asked and says in this file, in place of a cassette that is there. It is for
-    /// `--model cassette:FILE`; keys and what tools declare secret are not in it.
+    /// `--model cassette:FILE`; keys and what tools declare secret are not in it. Of several commands at a time that record in
+    /// one file, the last one that is told something wins.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     record: Option<PathBuf>,
     /// The most that is waited before a call is made again, in milliseconds, for tests.
@@ -90,9 +91,16 @@ impl Asking {
     /// The model that is meant. Nothing is sent yet.
     pub(crate) fn decider(&self, unless_said: Choice) -> Result<Decider, Fault> {
         let decider = self.unrecorded(unless_said)?;
-        match &self.record {
-            Some(file) => decider.recorded(file),
-            None => Ok(decider),
+        match (&self.record, &self.model) {
+            (Some(file), Some(Choice::Cassette(played))) if is_same(file, played) => {
+                let why = format!(
+                    "--record {0} would replace the cassette that answers; give another file",
+                    file.display()
+                );
+                Err(Fault::caller("usage", why))
+            }
+            (Some(file), _) => decider.recorded(file),
+            (None, _) => Ok(decider),
         }
     }
 
@@ -111,6 +119,7 @@ impl Asking {
                 Ok(Decider {
                     name: name.to_string().into(),
                     flags: self.flags(name).into(),
+                    scrub: Some(Arc::new(live.scrubber())),
                     ..Decider::of(live)
                 })
             }
@@ -195,6 +204,8 @@ pub(crate) struct Decider {
     flags: Arc<str>,
     pause: Duration,
     tape: Tape,
+    /// Takes out the key that is sent to the model, where one is.
+    scrub: Option<Scrub>,
 }
 
 impl Decider {
@@ -210,12 +221,12 @@ impl Decider {
     fn sharing(model: Arc<dyn Model>) -> Self {
         let name = model.label().unwrap_or_default().into();
         let model = Arc::new(Labelled(model));
-        Self { name, model, flags: "".into(), pause: Duration::ZERO, tape: Tape::Absent }
+        Self { name, model, flags: "".into(), pause: Duration::ZERO, tape: Tape::Absent, scrub: None }
     }
 
     /// The same, which is recorded in a file.
     fn recorded(self, file: &Path) -> Result<Self, Fault> {
-        let (model, tape) = Tape::recorded(self.model, file)?;
+        let (model, tape) = Tape::recorded(self.model, file, self.scrub.clone())?;
         Ok(Self { model, tape, ..self })
     }
 

@@ -5,12 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sommelier_cassette::{Cassette, CassetteError, Player, Recorder, Redactor};
+use sommelier_cassette::{Cassette, CassetteError, Player, Recorder, Redactor, can_be_replaced};
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runtime::{Model, ModelError};
 
 use crate::fault::{Fault, Whose};
 use crate::house::{mock_house, relay};
+
+/// Takes a key out of a text.
+pub(crate) type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// The cassette of the model that a command asks, where there is one.
 #[derive(Clone, Debug)]
@@ -24,9 +27,15 @@ pub(crate) enum Tape {
 }
 
 impl Tape {
-    /// A model that is recorded in a file, and the tape on which it is.
-    pub(crate) fn recorded(model: Arc<dyn Model>, file: &Path) -> Result<(Arc<dyn Model>, Self), Fault> {
-        let recorder = Arc::new(Recorder::new(Shared(model), redactor()?).file(file));
+    /// A model that is recorded in a file, and the tape on which it is. `scrub` takes out the key that is sent to the model.
+    pub(crate) fn recorded(
+        model: Arc<dyn Model>,
+        file: &Path,
+        scrub: Option<Scrub>,
+    ) -> Result<(Arc<dyn Model>, Self), Fault> {
+        let redactor =
+            scrub.into_iter().fold(redactor()?, |redactor, scrub| redactor.key(move |text| scrub(text)));
+        let recorder = Arc::new(Recorder::new(Shared(model), redactor).file(file));
         Ok((Arc::new(Shared(Arc::clone(&recorder))), Self::Recorded(recorder, file.to_owned())))
     }
 
@@ -37,11 +46,20 @@ impl Tape {
         Ok((Arc::new(Shared(Arc::clone(&player))), Self::Played(player)))
     }
 
-    /// Makes the file before anything is asked: where it cannot be made, no call is paid for.
+    /// Looks whether the file can be written before anything is asked: where it cannot, no call is paid for. What is there stays
+    /// until there is an exchange to stand in its place.
     pub(crate) fn begin(&self) -> Result<(), Fault> {
-        let Self::Recorded(recorder, file) = self else { return Ok(()) };
+        let Self::Recorded(_, file) = self else { return Ok(()) };
+        // It is written anew after each exchange, which is nothing for a device or a pipe.
+        if fs::metadata(file).is_ok_and(|there| !there.is_file()) {
+            let why = format!("{} is no file in which a recording can be kept; give another", file.display());
+            return Err(Fault::caller("no_cassette", why));
+        }
         must_be_replaceable(file)?;
-        recorder.finish().map(drop).map_err(|error| unwritten(&error))
+        can_be_replaced(file).map_err(|error| {
+            let why = format!("the cassette {} could not be written: {error}", file.display());
+            Fault::caller("unwritable", why)
+        })
     }
 
     /// What there is to be said of it in the end: that it could not be written, or what was not asked for. And whether that is a
@@ -85,7 +103,7 @@ pub(crate) fn write(cassette: &Cassette, file: &Path) -> Result<(), Fault> {
 
 /// Refuses a file that is there and is no cassette: a journal, say, by a slip of the hand.
 fn must_be_replaceable(file: &Path) -> Result<(), Fault> {
-    if !fs::metadata(file).is_ok_and(|there| there.len() > 0) {
+    if !fs::metadata(file).is_ok_and(|there| there.is_file() && there.len() > 0) {
         return Ok(());
     }
     match Cassette::read(file) {

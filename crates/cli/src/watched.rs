@@ -5,6 +5,7 @@ use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use sommelier_cassette::must_be_no_database;
 use sommelier_metrics::{LinesLayer, TreeLayer};
 use sommelier_otel::{Otlp, TraceContext};
 use tracing::Dispatch;
@@ -93,7 +94,7 @@ fn appended(path: &Path) -> Result<std::fs::File, Fault> {
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| {
+    must_be_no_database(path).and_then(|()| options.open(path)).map_err(|error| {
         Fault::caller("unwritten", format!("{}: {error}", quoted(&path.display().to_string())))
     })
 }

@@ -147,3 +147,45 @@ fn what_is_no_cassette_is_told_and_left_as_it_is() {
     assert_eq!(place.then(&["runs"]), runs);
     assert_eq!(place.then(&["cassette", "nobody"]).code, 2);
 }
+
+/// A recording that is there stays until there is an exchange to stand in its place, and the one that answers is not recorded over.
+#[test]
+fn a_recording_is_not_lost_before_there_is_another() {
+    let (place, file) = (Place::new(), "case.json");
+    let case = typed(&place, file);
+    place.then(&["ask", RUNNING_CASE, "--model", "script", "--record", &case]).fine();
+    let before = fs::read(place.path(file)).unwrap();
+    // Nothing is asked: there is no such question, and no such run.
+    assert_eq!(place.then(&["answer", "nobody/1", "approve", "--record", &case]).code, 2);
+    assert_eq!(place.then(&["resume", "nobody", "--record", &case]).code, 2);
+    let played = format!("cassette:{case}");
+    let mut names = vec![case.clone()];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(place.path(file), place.path("link.json")).unwrap();
+        fs::hard_link(place.path(file), place.path("hard.json")).unwrap();
+        names.extend([typed(&place, "link.json"), typed(&place, "hard.json")]);
+    }
+    for name in &names {
+        let said = place.then(&["ask", RUNNING_CASE, "--model", &played, "--record", name]);
+        let why = format!(
+            "sommelier: --record {name} would replace the cassette that answers; give another file\n"
+        );
+        assert_eq!((said.code, said.err), (2, why));
+    }
+    assert_eq!(fs::read(place.path(file)).unwrap(), before);
+
+    // A new one comes with the first exchange, through a link as well; nothing is left beside it.
+    let target = names.get(1).unwrap_or(&case);
+    place.then(&["ask", "Quote Focus pro for 3 hours", "--record", target]).fine();
+    assert_ne!(fs::read(place.path(file)).unwrap(), before);
+    assert!(cfg!(not(unix)) || fs::symlink_metadata(place.path("link.json")).unwrap().is_symlink());
+    let names = fs::read_dir(place.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.filter(|name| name.to_string_lossy().contains(".new")).count(), 0);
+    #[cfg(unix)]
+    {
+        let said = place.then(&["ask", "hello", "--record", "/dev/null"]);
+        let why = "sommelier: /dev/null is no file in which a recording can be kept; give another\n";
+        assert_eq!((said.code, said.err.as_str()), (2, why));
+    }
+}

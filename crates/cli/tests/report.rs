@@ -36,6 +36,42 @@ fn a_page_is_written_and_replaced() {
     assert_eq!(names.filter(|name| name.contains("report")).collect::<Vec<_>>(), ["report.html"]);
 }
 
+/// Records are never lost to a report: neither the journal nor what belongs to it is written over, by whatever name, and a report
+/// does not take the place of the trace that it is of. What tells a run in another way than the journal does keeps off it as well.
+#[test]
+fn a_report_never_takes_the_place_of_a_journal() {
+    let place = answered();
+    let journal = place.journal();
+    let path = |name: &str| place.path(name).to_str().unwrap().to_owned();
+    let refused = |arguments: &[&str], why: &str| {
+        let before = fs::read(&journal).unwrap();
+        let said = place.then(arguments);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains(why), "{}", said.err);
+        assert_eq!(fs::read(&journal).unwrap(), before);
+    };
+    let is_one = "it is a database, as a journal is, and is not replaced; give another file";
+    refused(&["report", "guest-7", "-o", journal.to_str().unwrap()], is_one);
+    fs::copy(&journal, place.path("other.db")).unwrap();
+    refused(&["report", "guest-7", "-o", &path("other.db")], is_one);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&journal, place.path("link.html")).unwrap();
+        refused(&["report", "guest-7", "-o", &path("link.html")], is_one);
+    }
+    for end in ["-wal", "-shm", "-journal"] {
+        let beside = format!("{}{end}", journal.display());
+        refused(&["report", "guest-7", "-o", &beside], "it belongs to the database journal.db");
+        refused(&["cassette", "guest-7", "-o", &beside], "give another file");
+    }
+    refused(&["ask", "hello", "--trace-file", journal.to_str().unwrap()], is_one);
+
+    let trace = path("trace.jsonl");
+    place.then(&["ask", RUNNING_CASE, "--conversation", "t", "--trace-file", &trace]).fine();
+    refused(&["report", &trace, "-o", &trace], "the report would replace the trace that it is of");
+    assert!(place.then(&["verify"]).fine().contains("guest-7"));
+}
+
 /// What a run says is its owner's alone, as in the journal; who has given a file to others has it stay so.
 #[cfg(unix)]
 #[test]

@@ -84,6 +84,11 @@ impl Exchange {
         &self.endpoint
     }
 
+    /// The key that is sent.
+    pub(crate) fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
+    }
+
     /// Sends the request and reads the reply.
     pub(crate) fn make(
         &self,

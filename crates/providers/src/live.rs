@@ -58,6 +58,13 @@ impl Live {
         self.exchange.endpoint()
     }
 
+    /// Takes the key that is sent out of a text, for who keeps what a service sends back: it shows the key to nobody. Where none is
+    /// sent, a text is what it was.
+    pub fn scrubber(&self) -> impl Fn(&str) -> String + Send + Sync + use<> {
+        let key = self.exchange.key().cloned();
+        move |text| key.as_ref().map_or_else(|| text.to_owned(), |key| key.scrub(text))
+    }
+
     /// As [`complete`](Model::complete), with an error that says more: whose fault it is, what the service called it. What
     /// the service had counted before it failed is told by `complete` alone.
     ///

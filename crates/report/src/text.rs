@@ -93,7 +93,9 @@ pub(crate) fn said(story: &Story, event: &Event) -> String {
                 calls => format!(" calls {}", short(&calls.join(", "), 200)),
             };
             let tokens = match (input_tokens, output_tokens) {
-                (Some(read), Some(written)) if read + written > 0 => format!(", {read} → {written} tokens"),
+                (Some(read), Some(written)) if read.saturating_add(*written) > 0 => {
+                    format!(", {read} → {written} tokens")
+                }
                 _ => String::new(),
             };
             let error =

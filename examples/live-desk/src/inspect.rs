@@ -158,13 +158,13 @@ fn budget(relay: &Relay, heard: &Heard, at: &str, tally: &mut Tally) {
         }
         if let Ok(reply) = &exchange.reply {
             replies += 1;
-            tokens += spent(reply);
+            tokens = tokens.saturating_add(spent(reply));
         }
     }
 }
 
 fn spent(reply: &ModelResponse) -> u64 {
-    reply.usage.total_input_tokens() + reply.usage.output_tokens
+    reply.usage.total_input_tokens().saturating_add(reply.usage.output_tokens)
 }
 
 /// How many tools of the agents' own had run by the end of a message.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
+use sommelier_cassette::write_whole;
 use sommelier_handoff::Divergence;
 use sommelier_report::{NoStory, Source, Story, html, mermaid, svg, text};
 use sommelier_runner::DurableError;
@@ -12,8 +13,7 @@ use sommelier_store::{Journal, JournalError};
 use crate::arguments::{Format, Report};
 use crate::desk::Desk;
 use crate::fault::Fault;
-use crate::file::quoted;
-use crate::replaced;
+use crate::file::{is_same, quoted};
 use crate::teller::{Input, Teller};
 use crate::words::named;
 
@@ -33,6 +33,13 @@ pub(super) fn of_file(
     asked: &Report,
 ) -> Result<u8, Fault> {
     let form = Form::of(asked, teller)?;
+    if let Some(output) = form.file.filter(|output| is_same(output, file)) {
+        let why = format!(
+            "{}: the report would replace the trace that it is of; give another file",
+            output.display()
+        );
+        return Err(Fault::caller("unwritten", why));
+    }
     let mut lines = Vec::new();
     let read = match file == Path::new("-") {
         true => input.lines.read_to_end(&mut lines).map(|_| lines),
@@ -107,7 +114,8 @@ impl<'a> Form<'a> {
             return if teller.json { teller.document(story) } else { teller.whole(&self.written(story)) };
         };
         let text = self.written(story);
-        replaced::write(file, &text)?;
+        write_whole(file, text.as_bytes())
+            .map_err(|error| Fault::caller("unwritten", format!("{}: {error}", file.display())))?;
         let (file, bytes) = (file.to_string_lossy().into_owned(), text.len());
         let said = format!("{}: {bytes} bytes", named(&file));
         teller.tell(|| said, &Written { file, format: name(self.format), bytes })
