@@ -34,10 +34,11 @@ impl Cassette {
     /// The cassette as a text.
     ///
     /// # Errors
-    /// [`CassetteError::TooLarge`], [`CassetteError::TooLong`]: it could not be read again.
+    /// [`CassetteError`]: it could not be read again, [for its size](CassetteError::TooLarge) say.
     pub fn to_json(&self) -> Result<String, CassetteError> {
         let json = writing::cassette(self)?.pretty();
-        within(json.len() as u64)?;
+        // What is written in the place of another one is one that can be read.
+        Self::from_json(&json)?;
         Ok(json)
     }
 

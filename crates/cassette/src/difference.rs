@@ -35,9 +35,9 @@ impl Difference {
     /// The first one, in the order in which a request is written.
     pub(crate) fn between(recorded: &Asked, came: &Asked) -> Option<Self> {
         let settings =
-            recorded.settings.iter().map(|(name, value)| (&**name, Some(value), came.setting(name)));
+            recorded.settings.iter().map(|(name, value)| (&**name, Some(&**value), came.setting(name)));
         let new = came.settings.iter().filter(|(name, _)| recorded.setting(name).is_none());
-        let new = new.map(|(name, value)| (&**name, None, Some(value)));
+        let new = new.map(|(name, value)| (&**name, None, Some(&**value)));
         let in_settings = settings.chain(new).find_map(|(name, a, b)| of_pair(part(name), a, b));
         in_settings.or_else(|| {
             let count = recorded.messages.len().max(came.messages.len());

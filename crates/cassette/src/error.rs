@@ -39,9 +39,9 @@ pub enum CassetteError {
     /// It is larger than any that is read.
     #[error("the cassette has more than {MAX_BYTES} bytes; record fewer runs in one")]
     TooLarge,
-    /// Its exchanges have more messages together than are read.
+    /// Its exchanges have more messages and settings together than are read.
     #[error(
-        "the requests of the cassette have more than {MAX_MESSAGES} messages together; record fewer turns in one"
+        "the requests of the cassette have more than {MAX_MESSAGES} messages and settings together; record fewer turns in one"
     )]
     TooLong,
     /// A file that cannot be read or written.

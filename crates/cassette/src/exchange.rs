@@ -1,7 +1,9 @@
 //! One request and what came of it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use sommelier_handoff::law::INPUT_BYTES;
 use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, Usage};
 use sommelier_runtime::ModelError;
 
@@ -50,10 +52,13 @@ impl Exchange {
     }
 }
 
+/// What a request has but for its messages. It is shared, and so is each of it: each request of a run has all of them.
+pub(crate) type Settings = Arc<Vec<(String, Arc<Node>)>>;
+
 /// A request in the form in which it is kept and compared: redacted, and without what is by chance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Asked {
-    pub(crate) settings: Arc<Vec<(String, Node)>>,
+    pub(crate) settings: Settings,
     pub(crate) messages: Vec<Arc<Node>>,
 }
 
@@ -89,7 +94,7 @@ impl Asked {
                     name = redactor.redact(&name);
                 }
             }
-            settings.push((name, value));
+            settings.push((name, Arc::new(value)));
         }
         in_order(&mut settings);
         asked.settings = Arc::new(settings);
@@ -97,12 +102,13 @@ impl Asked {
     }
 
     pub(crate) fn setting(&self, name: &str) -> Option<&Node> {
-        self.settings.iter().find(|(of, _)| of == name).map(|(_, value)| value)
+        self.settings.iter().find(|(of, _)| of == name).map(|(_, value)| &**value)
     }
 
     pub(crate) fn whole(&self) -> Node {
         let messages = Node::List(self.messages.iter().map(|message| (**message).clone()).collect());
-        let mut members = (*self.settings).clone();
+        let settings = self.settings.iter();
+        let mut members: Vec<_> = settings.map(|(name, value)| (name.clone(), (**value).clone())).collect();
         members.push(("messages".to_owned(), messages));
         Node::Object(members)
     }
@@ -122,7 +128,7 @@ impl Asked {
 }
 
 /// Puts settings in the one order that a cassette has.
-pub(crate) fn in_order(settings: &mut [(String, Node)]) {
+pub(crate) fn in_order(settings: &mut [(String, Arc<Node>)]) {
     let place = |name: &str| SETTINGS.iter().position(|known| *known == name).unwrap_or(SETTINGS.len());
     settings.sort_by(|(a, _), (b, _)| (place(a), a).cmp(&(place(b), b)));
 }
@@ -138,8 +144,67 @@ fn kept(mut message: Node, redactor: &Redactor) -> Arc<Node> {
             redactor.word(name);
         }
     }
+    without_places(&mut message);
     Arc::new(message)
 }
+
+/// Takes out of what a call has brought on itself where in the text of its arguments a fault stands, and how long the text was: the
+/// reply is kept without white space, so the same arguments have another place for it when they are played.
+pub(crate) fn without_places(message: &mut Node) {
+    let Node::Object(members) = message else { return };
+    let contents = members.iter_mut().filter(|(name, _)| name == "content");
+    for block in contents.flat_map(|(_, content)| content.items_mut()) {
+        if block.get("type").and_then(Node::as_text) == Some("tool_result")
+            && block.get("is_error") == Some(&Node::Word("true"))
+            && let Node::Object(members) = block
+        {
+            members.iter_mut().filter(|(name, _)| name == "content").for_each(|(_, told)| unplaced(told));
+        }
+    }
+}
+
+fn unplaced(told: &mut Node) {
+    match told {
+        Node::Text(text) => {
+            if let Some(unplaced) = without_line_and_column(text) {
+                *text = unplaced;
+            }
+        }
+        Node::List(blocks) => {
+            for block in blocks {
+                let Node::Object(members) = block else { continue };
+                members.iter_mut().filter(|(name, _)| name == "text").for_each(|(_, text)| unplaced(text));
+            }
+        }
+        Node::Object(_) | Node::Number(_) | Node::Word(_) => {}
+    }
+}
+
+/// `None` where there is nothing to take out.
+fn without_line_and_column(text: &str) -> Option<String> {
+    let number = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (mut out, mut rest, mut is_same) = (String::with_capacity(text.len()), text, true);
+    while let Some(place) = rest.find(LINE) {
+        let behind = &rest[place + LINE.len()..];
+        let column = behind.get(number(behind)..).and_then(|after| after.strip_prefix(COLUMN));
+        out.push_str(&rest[..place]);
+        match column.filter(|after| number(behind) > 0 && number(after) > 0) {
+            Some(after) => {
+                is_same = false;
+                rest = &after[number(after)..];
+            }
+            None => {
+                out.push_str(LINE);
+                rest = behind;
+            }
+        }
+    }
+    (!is_same).then(|| out + rest)
+}
+
+/// How a reader of JSON says where a fault stands.
+const LINE: &str = " at line ";
+const COLUMN: &str = " column ";
 
 /// What came of a request, in the form in which it is kept. `tools` are those that were on offer.
 pub(crate) fn outcome_of(
@@ -152,8 +217,9 @@ pub(crate) fn outcome_of(
         Ok(reply) => reply,
         Err(error) => return Err(redactor.error(error)),
     };
+    let reply = &without_the_oversized(reply);
     let mut node =
-        serde_json::to_string(reply).ok().and_then(|json| Node::of_json(&json)).unwrap_or(Node::NULL);
+        serde_json::to_string(&**reply).ok().and_then(|json| Node::of_json(&json)).unwrap_or(Node::NULL);
     let Node::Object(members) = &mut node else { return Ok(Box::new(withheld(reply))) };
     in_form(members);
     let mut names = Some(names);
@@ -172,6 +238,23 @@ pub(crate) fn outcome_of(
         redactor.word(name);
     }
     Ok(Box::new(serde_json::from_str(&node.json()).unwrap_or_else(|_| withheld(reply))))
+}
+
+/// A reply with a note of its size in the place of each input that a run keeps no more of either. In a replay the note says what it
+/// said in the run, which the text without its white space would not.
+fn without_the_oversized(reply: &ModelResponse) -> Cow<'_, ModelResponse> {
+    let is_oversized =
+        |block: &ContentBlock| block.as_tool_use().is_some_and(|call| call.input().get().len() > INPUT_BYTES);
+    if !reply.content.iter().any(is_oversized) {
+        return Cow::Borrowed(reply);
+    }
+    let mut kept = reply.clone();
+    for block in kept.content.iter_mut().filter(|block| is_oversized(block)) {
+        if let ContentBlock::ToolUse(call) = block {
+            call.withhold_input();
+        }
+    }
+    Cow::Owned(kept)
 }
 
 /// A recorded reply with the names that the run has which is answered.

@@ -128,5 +128,6 @@ pub use whole::{can_be_replaced, must_be_no_database, write_whole};
 /// The version of the file that this release writes and reads.
 pub const VERSION: u32 = 1;
 
-/// The most messages of all requests of a cassette together, each request counted with all of its conversation: 4 194 304.
+/// The most messages of all requests of a cassette together, each request counted with all of its conversation, and settings of
+/// those whose settings are not those of the request before: 4 194 304.
 pub const MAX_MESSAGES: usize = 4 << 20;

@@ -5,13 +5,16 @@ use serde::de::{Deserialize, IgnoredAny};
 /// How deep lists and objects may be nested. What is deeper is [`TOO_DEEP`].
 pub(crate) const DEEPEST: usize = 200;
 
+/// How deep a whole cassette may be nested: what is read of a request or a reply stands that much deeper in it.
+pub(crate) const DEEPEST_FILE: usize = DEEPEST + 8;
+
 /// How many characters a line for people has at most, where it can be broken.
 const LINE: usize = 100;
 
 /// What stands in the place of what is nested deeper than [`DEEPEST`].
 const TOO_DEEP: &str = "[nested too deeply]";
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Object(Vec<(String, Self)>),
     List(Vec<Self>),
@@ -35,22 +38,28 @@ impl Node {
 
     /// Reads JSON from which nothing may be missing.
     pub(crate) fn read(json: &str) -> Result<Self, NoNode> {
-        let (node, is_whole) = Self::read_whole_or_not(json)?;
+        let (node, is_whole) = Self::read_whole_or_not(json, DEEPEST)?;
+        if is_whole { Ok(node) } else { Err(NoNode::Deep) }
+    }
+
+    /// Reads a file from which nothing may be missing.
+    pub(crate) fn read_file(json: &str) -> Result<Self, NoNode> {
+        let (node, is_whole) = Self::read_whole_or_not(json, DEEPEST_FILE)?;
         if is_whole { Ok(node) } else { Err(NoNode::Deep) }
     }
 
     /// Reads JSON; what is nested too deeply is left out. `None` for what is none.
     pub(crate) fn of_json(json: &str) -> Option<Self> {
-        Self::read_whole_or_not(json).ok().map(|(node, _)| node)
+        Self::read_whole_or_not(json, DEEPEST).ok().map(|(node, _)| node)
     }
 
-    fn read_whole_or_not(json: &str) -> Result<(Self, bool), NoNode> {
+    fn read_whole_or_not(json: &str, deepest: usize) -> Result<(Self, bool), NoNode> {
         let told = |error: serde_json::Error| NoNode::Json(error.to_string());
         let mut check = serde_json::Deserializer::from_str(json);
         IgnoredAny::deserialize(&mut check).map_err(told)?;
         check.end().map_err(told)?;
         let mut reader = Reader { json, at: 0, is_whole: true, fault: None };
-        let node = reader.value(DEEPEST);
+        let node = reader.value(deepest);
         match reader.fault {
             None => Ok((node, reader.is_whole)),
             Some(why) => Err(NoNode::Json(why)),
@@ -77,6 +86,10 @@ impl Node {
 
     pub(crate) fn items(&self) -> &[Self] {
         if let Self::List(items) = self { items } else { &[] }
+    }
+
+    pub(crate) fn items_mut(&mut self) -> &mut [Self] {
+        if let Self::List(items) = self { items } else { &mut [] }
     }
 
     /// What it is, for people.

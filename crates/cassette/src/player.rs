@@ -1,6 +1,6 @@
 //! A model that answers from a cassette.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -52,6 +52,8 @@ pub struct Player {
     cassette: Cassette,
     redactor: Redactor,
     label: String,
+    /// The exchanges of each run and caller, by their places.
+    lanes: BTreeMap<Box<str>, BTreeMap<Box<str>, Vec<usize>>>,
     inside: Mutex<Inside>,
 }
 
@@ -68,7 +70,11 @@ impl Player {
     pub fn new(cassette: Cassette, redactor: Redactor) -> Self {
         let label = cassette.source.label_of_replay();
         let inside = Inside { used: vec![false; cassette.exchanges.len()], ..Inside::default() };
-        Self { cassette, redactor, label, inside: Mutex::new(inside) }
+        let mut lanes = BTreeMap::<_, BTreeMap<_, Vec<usize>>>::new();
+        for (place, Exchange { run, caller, .. }) in cassette.exchanges.iter().enumerate() {
+            lanes.entry(run.clone()).or_default().entry(caller.clone()).or_default().push(place);
+        }
+        Self { cassette, redactor, label, lanes, inside: Mutex::new(inside) }
     }
 
     /// The exchanges that have not answered.
@@ -106,19 +112,17 @@ impl Player {
 
     /// The exchange that answers a request.
     fn find(&self, inside: &Inside, lane: &Lane<'_>, asked: &Asked) -> Option<(usize, &Exchange)> {
-        let mut left = self.left(inside).into_iter().filter(|(_, exchange)| lane.has(exchange));
+        let places = self.lanes.get(&*lane.run).and_then(|callers| callers.get(lane.caller));
+        let left = places.into_iter().flatten().filter(|place| inside.used.get(**place) == Some(&false));
+        let mut left = left.filter_map(|place| Some((*place, self.cassette.exchanges.get(*place)?)));
         left.find(|(_, exchange)| Difference::between(&exchange.asked, asked).is_none())
     }
 
     /// The conversations of the cassette that nobody is, in their order.
     fn free<'a>(&'a self, inside: &Inside) -> Vec<&'a str> {
-        let mut free: Vec<&str> = Vec::new();
-        for root in self.cassette.exchanges.iter().map(|exchange| parted(&exchange.run).0) {
-            if !free.contains(&root) && !inside.roots.values().any(|taken| taken == root) {
-                free.push(root);
-            }
-        }
-        free
+        let mut seen: BTreeSet<&str> = inside.roots.values().map(|taken| &**taken).collect();
+        let roots = self.cassette.exchanges.iter().map(|exchange| parted(&exchange.run).0);
+        roots.filter(|root| seen.insert(root)).collect()
     }
 
     /// Why nothing answers.

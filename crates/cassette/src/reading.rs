@@ -1,21 +1,22 @@
 //! A cassette from its text: what each request says is new, put together with what was before it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sommelier_protocol::ModelResponse;
 use sommelier_runtime::ModelError;
 
-use crate::exchange::{Asked, Exchange, in_form, in_order};
-use crate::node::{DEEPEST, NoNode, Node};
+use crate::exchange::{Asked, Exchange, Settings, in_form, in_order, without_places};
+use crate::node::{DEEPEST_FILE, NoNode, Node};
 use crate::tape::{number, parted};
 use crate::writing::Before;
 use crate::{Cassette, CassetteError, Source, VERSION};
 
 /// The whole file.
 pub(crate) fn cassette(json: &str) -> Result<Cassette, CassetteError> {
-    let node = Node::read(json).map_err(|fault| match fault {
+    let node = Node::read_file(json).map_err(|fault| match fault {
         NoNode::Json(why) => CassetteError::Json { why },
-        NoNode::Deep => CassetteError::Json { why: format!("it is nested more than {DEEPEST} deep") },
+        NoNode::Deep => CassetteError::Json { why: format!("it is nested more than {DEEPEST_FILE} deep") },
     })?;
     let whole = Part::root(&node);
     // Before anything else: of another version nothing is known.
@@ -92,22 +93,33 @@ fn asked(part: &Part<'_>, before: &Before, run: &str, caller: &str) -> Result<As
     };
     request.has_no_doubles()?;
     let mut asked = Asked { messages: talk[..keeps].to_vec(), ..Asked::default() };
-    let mut settings = before.settings(caller).to_vec();
-    settings.retain(|(name, _)| new.iter().all(|(now, _)| now != name));
-    for (name, value) in new {
-        match (&**name, value) {
-            ("messages", _) => {
-                let messages = request.must("messages")?.items()?;
-                asked.messages.extend(messages.iter().map(|message| Arc::new(message.node.clone())));
-            }
-            // What was there before is there no more.
-            (_, Node::Word("null")) => {}
-            _ => settings.push((name.clone(), value.clone())),
-        }
+    asked.settings = settings(new, before, caller);
+    if let Some(messages) = request.may("messages") {
+        let new = messages.items()?.into_iter().map(|message| {
+            let mut message = message.node.clone();
+            without_places(&mut message);
+            Arc::new(message)
+        });
+        asked.messages.extend(new);
     }
-    in_order(&mut settings);
-    asked.settings = Arc::new(settings);
     Ok(asked)
+}
+
+/// The settings of the request before with what is new in these; they are shared, since each exchange has all of them.
+fn settings(new: &[(String, Node)], before: &Before, caller: &str) -> Settings {
+    let known = before.settings(caller);
+    let names: BTreeSet<&str> =
+        new.iter().map(|(name, _)| &**name).filter(|name| *name != "messages").collect();
+    if names.is_empty() {
+        return known;
+    }
+    let kept = known.iter().filter(|(name, _)| !names.contains(&**name)).cloned();
+    // What was there before, and is null now, is there no more.
+    let is_set = |(name, value): &&(String, Node)| name != "messages" && *value != Node::NULL;
+    let set = new.iter().filter(is_set).map(|(name, value)| (name.clone(), Arc::new(value.clone())));
+    let mut settings: Vec<_> = kept.chain(set).collect();
+    in_order(&mut settings);
+    Arc::new(settings)
 }
 
 fn outcome(part: &Part<'_>) -> Result<Result<Box<ModelResponse>, ModelError>, CassetteError> {
@@ -187,11 +199,9 @@ impl<'n> Part<'n> {
 
     fn has_no_doubles(&self) -> Result<(), CassetteError> {
         let Node::Object(members) = self.node else { return Ok(()) };
-        let is_second = |(place, (name, _)): &(usize, &(String, Node))| {
-            members.iter().take(*place).any(|(before, _)| before == name)
-        };
-        match members.iter().enumerate().find(is_second) {
-            Some((_, (name, _))) => Err(CassetteError::Shape {
+        let mut names = BTreeSet::new();
+        match members.iter().find(|(name, _)| !names.insert(&**name)) {
+            Some((name, _)) => Err(CassetteError::Shape {
                 path: joined(&self.path, name),
                 expected: "one member of this name".to_owned(),
                 found: "a second one".to_owned(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sommelier_protocol::{ModelResponse, Usage};
 use sommelier_runtime::ModelError;
 
-use crate::exchange::{Asked, Exchange};
+use crate::exchange::{Exchange, Settings};
 use crate::node::Node;
 use crate::{Cassette, CassetteError, MAX_MESSAGES, Source, VERSION};
 
@@ -17,17 +17,17 @@ type Lane = (Box<str>, Box<str>);
 #[derive(Default)]
 pub(crate) struct Before {
     /// The last settings of each caller, of whichever run: they are its definition.
-    settings: BTreeMap<Box<str>, Asked>,
+    settings: BTreeMap<Box<str>, Settings>,
     /// What each conversation of a caller has come to.
     talks: BTreeMap<Lane, Vec<Arc<Node>>>,
-    /// Messages of all requests so far.
-    messages: usize,
+    /// Messages of all requests so far, and settings of those that have others than the request before.
+    size: usize,
 }
 
 impl Before {
     /// The settings of the caller's request before.
-    pub(crate) fn settings(&self, caller: &str) -> &[(String, Node)] {
-        self.settings.get(caller).map_or(&[], |asked| &asked.settings)
+    pub(crate) fn settings(&self, caller: &str) -> Settings {
+        self.settings.get(caller).cloned().unwrap_or_default()
     }
 
     /// The messages that a conversation has come to: those of the request before, and the reply as a message.
@@ -40,13 +40,15 @@ impl Before {
     /// # Errors
     /// [`CassetteError::TooLong`].
     pub(crate) fn note(&mut self, exchange: &Exchange) -> Result<(), CassetteError> {
-        self.messages = self.messages.saturating_add(exchange.asked.messages.len());
-        if self.messages > MAX_MESSAGES {
+        let (run, caller, asked) = (&exchange.run, &exchange.caller, &exchange.asked);
+        let known = self.settings(caller);
+        let is_known = Arc::ptr_eq(&known, &asked.settings) || known == asked.settings;
+        let settings = if is_known { 0 } else { asked.settings.len() };
+        self.size = self.size.saturating_add(asked.messages.len()).saturating_add(settings);
+        if self.size > MAX_MESSAGES {
             return Err(CassetteError::TooLong);
         }
-        let (run, caller) = (&exchange.run, &exchange.caller);
-        let asked = Asked { settings: Arc::clone(&exchange.asked.settings), messages: Vec::new() };
-        self.settings.insert(caller.clone(), asked);
+        self.settings.insert(caller.clone(), Arc::clone(&asked.settings));
         let mut talk = exchange.asked.messages.clone();
         talk.extend(exchange.outcome().ok().and_then(said).map(Arc::new));
         self.talks.insert((run.clone(), caller.clone()), talk);
@@ -98,18 +100,24 @@ fn exchange(exchange: &Exchange, before: &Before) -> Node {
         ("caller", Some(Node::text(&*exchange.caller))),
         ("turn", Some(Node::number(exchange.turn))),
         ("keeps", (keeps < talk.len()).then(|| Node::number(keeps))),
-        ("request", Some(request(exchange, before.settings(&exchange.caller), keeps))),
+        ("request", Some(request(exchange, &before.settings(&exchange.caller), keeps))),
         (outcome.0, Some(outcome.1)),
     ])
 }
 
 /// What is new in a request.
-fn request(exchange: &Exchange, before: &[(String, Node)], keeps: usize) -> Node {
-    let known = |name: &str| before.iter().find(|(of, _)| of == name).map(|(_, value)| value);
-    let now = exchange.asked.settings.iter();
-    let mut members: Vec<_> = now.filter(|(name, value)| known(name) != Some(value)).cloned().collect();
-    let gone = before.iter().filter(|(name, _)| exchange.asked.setting(name).is_none());
-    members.extend(gone.map(|(name, _)| (name.clone(), Node::NULL)));
+fn request(exchange: &Exchange, before: &Settings, keeps: usize) -> Node {
+    let settings = &exchange.asked.settings;
+    let mut members = Vec::new();
+    if !Arc::ptr_eq(before, settings) {
+        let by_name =
+            |settings: &Settings| -> BTreeMap<String, Arc<Node>> { settings.iter().cloned().collect() };
+        let (known, now) = (by_name(before), by_name(settings));
+        let new = settings.iter().filter(|(name, value)| known.get(name) != Some(value));
+        members.extend(new.map(|(name, value)| (name.clone(), (**value).clone())));
+        let gone = before.iter().filter(|(name, _)| !now.contains_key(name));
+        members.extend(gone.map(|(name, _)| (name.clone(), Node::NULL)));
+    }
     let new: Vec<Node> =
         exchange.asked.messages.iter().skip(keeps).map(|message| (**message).clone()).collect();
     if !new.is_empty() {

@@ -125,7 +125,7 @@ fn what_is_no_json_is_told() {
         "the cassette has a second one at `exchanges`, where one member of this name belongs"
     );
     let deep = format!(r#"{{"cassette":1,"exchanges":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(told(&deep), "the cassette is no JSON: it is nested more than 200 deep");
+    assert_eq!(told(&deep), "the cassette is no JSON: it is nested more than 208 deep");
     assert_eq!(
         told(&" ".repeat(MAX_BYTES + 1)),
         "the cassette has more than 67108864 bytes; record fewer runs in one"
@@ -135,7 +135,7 @@ fn what_is_no_json_is_told() {
     let long = format!(r#"{{"cassette":1,"exchanges":[{}]}}"#, vec![more; 2000].join(","));
     assert_eq!(
         told(&long),
-        "the requests of the cassette have more than 4194304 messages together; record fewer turns in one"
+        "the requests of the cassette have more than 4194304 messages and settings together; record fewer turns in one"
     );
 }
 
@@ -415,4 +415,47 @@ fn a_link_and_a_device_stay_what_they_are() {
     let mut names = folder.names();
     names.sort();
     assert_eq!(names, ["device", "gone.json", "link.json", "run.json"]);
+}
+
+/// What a model writes is read again whatever it is: arguments that are nested without end, or are mostly white space. What was there
+/// is not lost to it.
+#[test]
+fn what_is_recorded_is_read_again_however_deep_it_is() {
+    let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    let folder = Folder::new("deep");
+    let file = folder.0.join("run.json");
+    let model = ScriptedModel::new()
+        .turn("a", move |_| script::call("tu_1", "look", &deep))
+        .turn("a", |_| script::say("Never mind."));
+    let relay = sommelier_handoff::Relay::builder().agent(harness::agent("a")).entry("a").build().unwrap();
+    let recorder = recorder(model, &relay).file(&file);
+    assert_eq!(run(&recorder, &relay, "c", "Look.").answer(), "Never mind.");
+    assert_eq!(recorder.unwritten(), None);
+    let player = harness::player(&Cassette::read(&file).unwrap(), &relay);
+    assert_eq!(run(&player, &relay, "c", "Look.").answer(), "Never mind.");
+    assert_eq!(player.finish(), Ok(()));
+}
+
+/// The work of reading is that of the text: settings that stay are not there again for each request, and many members are not
+/// compared each with each.
+#[test]
+fn a_cassette_costs_what_its_text_does() {
+    let exchange = |request: &str| {
+        format!(
+            r#"{{"run":"1","caller":"a","turn":1,"keeps":0,"request":{request},"error":{{"Service":{{"status":529,"detail":""}}}}}}"#
+        )
+    };
+    let of = |exchanges: Vec<String>| {
+        Cassette::from_json(&format!(r#"{{"cassette":1,"exchanges":[{}]}}"#, exchanges.join(","))).unwrap()
+    };
+    // As copies these would be 20 gigabytes.
+    let mut all = vec![exchange(&format!(r#"{{"system":"{}"}}"#, "x".repeat(1 << 20)))];
+    all.extend((0..20_000).map(|k| exchange(if k % 2 == 0 { "{}" } else { r#"{"top_k":1,"messages":[]}"# })));
+    let shared = of(all);
+    assert!(shared.exchanges()[20_000].request().starts_with(r#"{"system":"xxx"#));
+
+    let many: Vec<String> = (0..200_000).map(|k| format!(r#""m{k}":{k}"#)).collect();
+    let many = of(vec![exchange(&format!("{{{}}}", many.join(","))), exchange(r#"{"m7":null}"#)]);
+    assert!(!many.exchanges()[1].request().contains(r#""m7":"#));
+    assert_eq!(Cassette::from_json(&many.to_json().unwrap()).unwrap(), many);
 }
