@@ -271,9 +271,11 @@ impl Head {
     }
 }
 
-/// A pause of so many seconds; `None` for what is no pause, such as a negative number or one without end.
+/// A pause of so many seconds; `None` for what is no pause, such as a negative number. One that is longer than can be counted is
+/// the longest: whoever asks for that is not asked again at once.
 fn seconds(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds).ok()
+    let is_beyond = seconds > Duration::MAX.as_secs_f64() / 2.0;
+    if is_beyond { Some(Duration::MAX) } else { Duration::try_from_secs_f64(seconds).ok() }
 }
 
 /// What stands at the end of a text that was cut.

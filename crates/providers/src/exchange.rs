@@ -1,18 +1,22 @@
 //! One request over HTTP, and what comes back.
 
+use std::cell::RefCell;
 use std::io::Read;
-use std::time::{Duration, SystemTime};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use sommelier_protocol::{ModelResponse, Usage};
-use ureq::http::{HeaderValue, Uri};
+use ureq::http::HeaderValue;
 use ureq::{Agent, Body, Timeout};
 
+use crate::address;
 use crate::error::clip;
-use crate::key::Key;
+use crate::key::{Key, Veil};
 use crate::observer::Tell;
 use crate::service::{Service, Stream};
 use crate::sse::too_large;
-use crate::{Head, ProviderError, ReplyLimits, ServiceError, SetupError, anthropic};
+use crate::{Head, ProviderError, ReplyLimits, Retry, ServiceError, SetupError, anthropic};
 
 /// Where requests go, and with which key.
 #[derive(Debug)]
@@ -24,6 +28,7 @@ pub(crate) struct Exchange {
 }
 
 /// One request as it is sent.
+#[derive(Clone, Copy)]
 pub(crate) struct Sent<'a> {
     pub(crate) body: &'a [u8],
     /// What is left of the time of the call.
@@ -56,8 +61,9 @@ impl From<ProviderError> for Box<Lost> {
     }
 }
 
-/// The most of an error's body that is read.
+/// The most of an error's body that is read, and for how long: its status is known, and the time is for asking again.
 const ERROR_BYTES: u64 = 64 << 10;
+const ERROR_TIME: Duration = Duration::from_secs(3);
 /// A host that does not answer at all is given up before the whole call is.
 const CONNECT: Duration = Duration::from_secs(30);
 
@@ -68,13 +74,16 @@ impl Exchange {
         key: Option<Key>,
         limits: ReplyLimits,
     ) -> Result<Self, SetupError> {
-        let is_near = check(base, key.is_some())?;
+        let is_near = address::check(base, key.is_some())?;
         let config = Agent::config_builder()
             .http_status_as_error(false)
             // A key must not follow to another host.
             .max_redirects(0)
             .timeout_connect(Some(CONNECT))
             .user_agent(concat!("sommelier/", env!("CARGO_PKG_VERSION")));
+        if !is_near {
+            address::check_proxy()?;
+        }
         // What is on this machine is not looked for at a proxy.
         let config = if is_near { config.proxy(None) } else { config };
         Ok(Self { agent: config.build().new_agent(), endpoint: service.endpoint(base), key, limits })
@@ -96,10 +105,29 @@ impl Exchange {
         sent: &Sent<'_>,
         tell: Tell<'_>,
     ) -> Result<ModelResponse, Box<Lost>> {
-        self.reply(service, sent, tell).map_err(|lost| match &self.key {
-            Some(key) => Lost::of(scrub(lost.error, key), lost.used),
-            None => lost,
-        })
+        let Some(key) = &self.key else { return self.reply(service, sent, tell) };
+        let (mut words, bytes) = (Veil::default(), RefCell::new(Veil::default()));
+        let mut tell_words = |told: Vec<u8>| {
+            if !told.is_empty() {
+                tell(&String::from_utf8_lossy(&told));
+            }
+        };
+        let tell_bytes = |told: Vec<u8>| {
+            if !told.is_empty() {
+                (sent.raw)(&told);
+            }
+        };
+        let raw = |piece: &[u8]| tell_bytes(bytes.borrow_mut().pass(key, piece));
+        let veiled = Sent { raw: &raw, ..*sent };
+        let come = self
+            .reply(service, &veiled, &mut |piece| tell_words(words.pass(key, piece.as_bytes())))
+            .and_then(|reply| {
+                let used = reply.usage.clone();
+                key.scrub_reply(reply).map_err(|error| Lost::of(error, used))
+            });
+        tell_words(words.rest());
+        tell_bytes(bytes.borrow_mut().rest());
+        come.map_err(|lost| Lost::of(scrub(lost.error, key), lost.used))
     }
 
     fn reply(&self, service: &Service, sent: &Sent<'_>, tell: Tell<'_>) -> Result<ModelResponse, Box<Lost>> {
@@ -113,24 +141,32 @@ impl Exchange {
         let is_well = response.status().is_success();
         let reader = response.into_body().into_reader();
         if !is_well {
-            let mut body = Vec::new();
             // What of the body came is told; its status is known in any case.
-            let _ = reader.take(ERROR_BYTES).read_to_end(&mut body);
+            let body = read_for_error(reader);
             return Err(ProviderError::Service(service.decode_error(&head, &body, sent.now)).into());
         }
-        match head.media_type().as_deref() {
+        let come = match head.media_type().as_deref() {
             Some("text/event-stream") => self.read_stream(service, &head, reader, sent, tell),
-            None => Ok(service.decode(&self.read_whole(reader, sent)?)?),
-            Some(media) if media == "application/json" || media.ends_with("+json") => {
-                Ok(service.decode(&self.read_whole(reader, sent)?)?)
-            }
-            Some(media) => {
-                let mut body = Vec::new();
-                let _ = reader.take(ERROR_BYTES).read_to_end(&mut body);
-                let body = clip(&String::from_utf8_lossy(&body));
+            Some(media) if media != "application/json" && !media.ends_with("+json") => {
+                let body = clip(&String::from_utf8_lossy(&read_for_error(reader)));
                 let detail = format_args!("the reply is {media} and no JSON: {body}");
-                Err(ProviderError::malformed(detail).into())
+                return Err(ProviderError::malformed(detail).into());
             }
+            _ => self.read_plain(service, reader, sent),
+        };
+        come.map_err(|lost| Lost::of(paused(lost.error, &head, sent.now), lost.used))
+    }
+
+    fn read_plain(
+        &self,
+        service: &Service,
+        reader: impl Read,
+        sent: &Sent<'_>,
+    ) -> Result<ModelResponse, Box<Lost>> {
+        let reply = service.decode(&self.read_whole(reader, sent)?)?;
+        match service.check(&reply, self.limits) {
+            Ok(()) => Ok(reply),
+            Err(error) => Err(Lost::of(error, reply.usage)),
         }
     }
 
@@ -206,37 +242,41 @@ fn read_into(
     Ok(())
 }
 
-/// Whether the base is on this machine.
-fn check(base: &str, has_key: bool) -> Result<bool, SetupError> {
-    let bad = |fault| SetupError::BadUrl { url: without_secrets(base), fault };
-    let uri: Uri = base.parse().map_err(|_| bad("it cannot be read"))?;
-    let is_secure = match uri.scheme_str() {
-        Some("https") => true,
-        Some("http") => false,
-        _ => return Err(bad("it begins with neither http:// nor https://")),
+/// The beginning of a body that only says what is wrong. It is read beside the call, for as long as it is worth: a service that
+/// lets it drip must not take the time in which it would be asked again.
+fn read_for_error(reader: impl Read + Send + 'static) -> Vec<u8> {
+    let (give, take) = mpsc::channel();
+    let read = move || {
+        let mut reader = reader.take(ERROR_BYTES);
+        let mut piece = [0; 4096];
+        while let Ok(length @ 1..) = reader.read(&mut piece) {
+            let Some(bytes) = piece.get(..length) else { return };
+            if give.send(bytes.to_vec()).is_err() {
+                return;
+            }
+        }
     };
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(bad("a name and password may not stand in it"));
+    let mut body = Vec::new();
+    // Without a thread there is no body, and still a status.
+    if thread::Builder::new().name("error-body".to_owned()).spawn(read).is_err() {
+        return body;
     }
-    // What stands behind a `#` is not sent, and the path of a request would be part of it.
-    if base.contains(['?', '#']) {
-        return Err(bad("nothing may stand behind a `?` or a `#`"));
+    let until = Instant::now() + ERROR_TIME;
+    while let Ok(bytes) = take.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        body.extend(bytes);
     }
-    let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| bad("it names no host"))?;
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-    let is_near = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
-    if has_key && !is_secure && !is_near {
-        return Err(SetupError::KeyInTheClear { url: without_secrets(base) });
-    }
-    Ok(is_near)
+    body
 }
 
-/// The address without a name, a password or a query.
-fn without_secrets(base: &str) -> String {
-    let base = base.split(['?', '#']).next().unwrap_or_default();
-    match base.rsplit_once('@') {
-        Some((_, host)) => clip(host),
-        None => clip(base),
+/// An error that came behind a head of success, with what that head says of asking again.
+fn paused(error: ProviderError, head: &Head, now: SystemTime) -> ProviderError {
+    match error {
+        ProviderError::Service(error) if error.retry != Retry::Never => {
+            let mut head = head.clone();
+            head.status = error.status;
+            ProviderError::Service(ServiceError { retry: head.retry(now), ..error })
+        }
+        error => error,
     }
 }
 

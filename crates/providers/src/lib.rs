@@ -70,7 +70,10 @@
 //! - A streamed reply is the plain one, and a streamed request differs from the plain one by the members that ask for
 //!   the stream. So a run is the same either way.
 //! - A reply that broke off is no shorter reply: it is [`ProviderError::Cut`].
-//! - A key stands in the header of a request, and nowhere else: no `Debug`, no error, no span.
+//! - A key stands in the header of a request, and nowhere else: no `Debug`, no error, no span, and no reply, where the service
+//!   sends it back. It is known there as it is, in letters of any case and with escapes of JSON; in another coding, such as
+//!   base64, it is not. A key of fewer than 8 characters is no secret and is left where it stands: half of a text would go
+//!   with it. What is told of a reply on its way has bounds of its own: see [`Observer`] and [`LiveBuilder::raw_to`].
 //! - An error says whose fault it is ([`Blame`]) and whether to ask again ([`Retry`]).
 //!
 //! # What does not
@@ -82,6 +85,7 @@
 /// The crates below this one, so that one dependency suffices.
 pub use {sommelier_protocol as protocol, sommelier_runtime as runtime};
 
+mod address;
 pub mod anthropic;
 mod clock;
 mod error;

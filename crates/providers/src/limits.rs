@@ -13,8 +13,9 @@ pub struct ReplyLimits {
 }
 
 impl Default for ReplyLimits {
-    /// 4 MiB an event, 32 MiB a reply, 1024 blocks.
+    /// 4 MiB an event, 8 MiB a reply, 1024 blocks. A journal takes 16 MiB in one record, and a reply may be written there with
+    /// more escapes than it came with: at half of that, what was paid for can be written down.
     fn default() -> Self {
-        Self { event_bytes: 4 << 20, total_bytes: 32 << 20, blocks: 1024 }
+        Self { event_bytes: 4 << 20, total_bytes: 8 << 20, blocks: 1024 }
     }
 }

@@ -225,7 +225,8 @@ impl LiveBuilder {
     }
 
     /// The variable of the environment that holds the key: [`anthropic::KEY_VARIABLE`] or [`openai::KEY_VARIABLE`] unless
-    /// said. There is no other way to give a key, so that none stands in code, in a file of settings or on a command line.
+    /// said. There is no other way to give a key, so that none stands in code, in a file of settings or on a command line. One of
+    /// fewer than 8 characters is sent, and is no secret: it is not taken out of what a service sends back.
     #[must_use]
     pub fn key_variable(mut self, name: impl Into<String>) -> Self {
         self.key_variable = Some(name.into());
@@ -278,7 +279,8 @@ impl LiveBuilder {
 
     /// Gives `tell` the bytes of each reply as the service sent them, before anything is made of them: who waits for the
     /// reply, and the bytes, in as many pieces as they came in. For those who want to see what a model really said. What of a
-    /// reply broke off is among them; an error is not. They hold what the model wrote, so they belong into no log.
+    /// reply broke off is among them; an error is not. The key is taken out of them where it stands in one piece, which it does in
+    /// a plain reply; one that a service lets run over two events of a stream stands there in two parts. They hold what the model wrote, so they belong into no log.
     #[must_use]
     pub fn raw_to(mut self, tell: impl Fn(&str, &[u8]) + Send + Sync + 'static) -> Self {
         self.raw = Some(Box::new(tell));

@@ -4,7 +4,8 @@
 /// nothing of a run.
 ///
 /// It is called from the thread that asks the model, which waits for it: a slow observer slows the stream down, and
-/// nothing is dropped or kept back.
+/// nothing is dropped. A key that the service sends back is not told, also where it comes in pieces: the end of a piece that may
+/// be the beginning of the key is kept back until the next one comes, or nothing more does.
 pub trait Observer: Send + Sync {
     /// The reply that `caller` waits for has come this much further.
     fn hear(&self, caller: &str, heard: Heard<'_>);

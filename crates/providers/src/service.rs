@@ -73,6 +73,19 @@ impl Service {
         }
     }
 
+    /// Refuses a plain reply that has more in it than a streamed one may have.
+    pub(crate) fn check(&self, reply: &ModelResponse, limits: ReplyLimits) -> Result<(), ProviderError> {
+        let calls = || reply.content.iter().filter(|block| block.as_tool_use().is_some()).count();
+        let (count, unit) = match self {
+            Self::Anthropic(_) => (reply.content.len(), "blocks"),
+            Self::OpenAi(_) => (calls(), "calls"),
+        };
+        match count > limits.blocks {
+            true => Err(ProviderError::TooLarge { what: "the reply", most: limits.blocks, unit }),
+            false => Ok(()),
+        }
+    }
+
     pub(crate) fn decode_error(&self, head: &Head, body: &[u8], now: SystemTime) -> ServiceError {
         match self {
             Self::Anthropic(_) => anthropic::decode_error(head, body, now),

@@ -34,6 +34,13 @@ pub enum SetupError {
         /// The address, without what may be secret in it.
         url: String,
     },
+    /// The proxy that the environment names cannot be used, and going past it is not what was meant. Its value may hold a password
+    /// and is not shown.
+    #[error("the environment variable {variable} names no proxy that can be used; it is http://HOST:PORT")]
+    BadProxy {
+        /// The variable that names it.
+        variable: &'static str,
+    },
     /// Two settings that cannot stand beside each other.
     #[error("{detail}")]
     Contradiction {

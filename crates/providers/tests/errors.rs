@@ -85,7 +85,7 @@ fn a_strange_body_is_quoted_in_part() {
 #[test]
 fn a_pause_is_read_from_the_headers() {
     let after = |ms| Retry::After(Duration::from_millis(ms));
-    let rows: [Row<'_>; 12] = [
+    let rows: [Row<'_>; 13] = [
         (429, &[("retry-after", "7")], after(7000)),
         (429, &[("retry-after", " 0.25 ")], after(250)),
         (429, &[("retry-after-ms", "300"), ("retry-after", "7")], after(300)),
@@ -93,7 +93,8 @@ fn a_pause_is_read_from_the_headers() {
         (503, &[("retry-after", "Thu, 01 Jan 1970 00:01:30 GMT")], after(90_000)),
         (429, &[("retry-after", "-1")], Retry::Backoff),
         (429, &[("retry-after", "NaN")], Retry::Backoff),
-        (429, &[("retry-after", "1e300")], Retry::Backoff),
+        (429, &[("retry-after", "1e300")], Retry::After(Duration::MAX)),
+        (429, &[("retry-after", "99999999999999999999")], Retry::After(Duration::MAX)),
         (429, &[("retry-after", "whenever")], Retry::Backoff),
         (400, &[("retry-after", "7")], Retry::Never),
         (400, &[("x-should-retry", "true")], Retry::Backoff),

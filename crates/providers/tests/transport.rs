@@ -182,6 +182,13 @@ fn a_base_url_is_checked() {
         ("https://user:secret@host/v1", "host/v1"),
         ("https://host/v1?key=secret", "https://host/v1"),
         ("http://localhost#here", "http://localhost"),
+        ("https://user:pa#ss@host", "host"),
+        ("https://user:pa?ss@host/v1", "host/v1"),
+        ("http://127.0.0.1:99999", "http://127.0.0.1:99999"),
+        ("http://127.0.0.1:0", "http://127.0.0.1:0"),
+        ("http://127.0.0.1:/v1", "http://127.0.0.1:/v1"),
+        ("http://127.0.0.1:+80", "http://127.0.0.1:+80"),
+        ("http://[::1]:65536", "http://[::1]:65536"),
     ] {
         let Some(SetupError::BadUrl { url: told, .. }) = fault(url, None) else { panic!("{url}") };
         assert_eq!(told, shown);
@@ -275,6 +282,7 @@ fn a_call_is_not_made_again_without_end() {
         (vec![refused()], (400, "invalid_request_error"), vec![]),
         (vec![overloaded(), overloaded(), overloaded()], (529, "overloaded_error"), vec![500, 1000]),
         (vec![later("61")], (529, "overloaded_error"), vec![]),
+        (vec![later("99999999999999999999")], (529, "overloaded_error"), vec![]),
         (vec![later("50"), later("50")], (529, "overloaded_error"), vec![50_000]),
         (vec![overloaded().header("x-should-retry", "false")], (529, "overloaded_error"), vec![]),
     ];

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use serde::Deserialize;
-use sommelier_protocol::{ModelResponse, RawJson};
+use sommelier_protocol::{ModelResponse, RawJson, Role};
 
 use crate::error::{Head, ServiceError, clip};
 use crate::{ProviderError, Retry};
@@ -21,9 +21,31 @@ use crate::{ProviderError, Retry};
 /// ```
 ///
 /// # Errors
-/// [`Malformed`](ProviderError::Malformed) when it is no reply.
+/// [`Malformed`](ProviderError::Malformed) when it is no reply, or not the whole of a model's, and
+/// [`Service`](ProviderError::Service) when it is an error in spite of its status.
 pub fn decode(body: &[u8]) -> Result<ModelResponse, ProviderError> {
-    serde_json::from_slice(body).map_err(|error| ProviderError::malformed(format_args!("the reply: {error}")))
+    let reply: ModelResponse = serde_json::from_slice(body).map_err(|error| {
+        let malformed = || ProviderError::malformed(format_args!("the reply: {error}"));
+        told_instead(body).map_or_else(malformed, ProviderError::Service)
+    })?;
+    if reply.role != Role::Assistant {
+        return Err(ProviderError::malformed("the reply is not the assistant's by its role"));
+    }
+    if reply.stop_reason.as_ref().is_none_or(|reason| reason.as_str().trim().is_empty()) {
+        return Err(ProviderError::malformed("the reply does not say why the model stopped"));
+    }
+    Ok(reply)
+}
+
+/// The error that stands where a reply should.
+fn told_instead(body: &[u8]) -> Option<ServiceError> {
+    #[derive(Deserialize)]
+    struct Tag {
+        r#type: Option<Box<str>>,
+    }
+
+    let tag = serde_json::from_slice::<Tag>(body).ok()?.r#type;
+    (tag.as_deref() == Some("error")).then(|| error_in_reply(body, None))
 }
 
 /// The error that a body and its head tell of. Whatever the body is, the status alone says whose fault it is.
@@ -42,17 +64,17 @@ pub fn decode_error(head: &Head, body: &[u8], now: SystemTime) -> ServiceError {
     said.into_error(head.status, request_id, head.retry(now))
 }
 
-/// What an error event in a stream says. The status that came before it was 200, so its kind stands for one.
-pub(super) fn error_in_stream(event: &str, request_id: Option<String>) -> ServiceError {
+/// What an error says that came with a status of 200, in a stream or not. Its kind stands for the status that it would have had.
+pub(super) fn error_in_reply(body: &[u8], request_id: Option<String>) -> ServiceError {
     #[derive(Deserialize)]
-    struct Event {
+    struct Body {
         error: Said,
         request_id: Option<String>,
     }
 
-    let (said, own_id) = match serde_json::from_str::<Event>(event) {
-        Ok(Event { error, request_id }) => (error, request_id),
-        Err(_) => (Said::of_strange(event.as_bytes()), None),
+    let (said, own_id) = match serde_json::from_slice::<Body>(body) {
+        Ok(Body { error, request_id }) => (error, request_id),
+        Err(_) => (Said::of_strange(body), None),
     };
     let status = said.status();
     let retry = Head::new(status).retry(SystemTime::UNIX_EPOCH);

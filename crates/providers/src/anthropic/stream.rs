@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use sommelier_protocol::{ModelResponse, RawJson, ToolUse, Usage};
 
-use super::reply::{decode, error_in_stream};
+use super::reply::{decode, error_in_reply};
 use crate::members::{Members, OnTheWire as _};
 use crate::observer::Tell;
 use crate::sse::{Event, EventReader};
@@ -118,7 +118,7 @@ impl Stream {
                 Ok(())
             }
             "error" => {
-                let error = error_in_stream(&event.data, self.request_id.take());
+                let error = error_in_reply(event.data.as_bytes(), self.request_id.take());
                 Err(ProviderError::Service(error))
             }
             // `ping`, and what later versions bring.
@@ -132,6 +132,11 @@ impl Stream {
         }
         if let Some(usage) = message.get("usage") {
             self.usage = usage.read().map_err(|error| malformed("usage", &error))?;
+        }
+        // Blocks come one by one; what stands here would be lost, or stand before them unheard.
+        let content = message.get("content").filter(|content| content.get() != "null");
+        if content.is_some_and(|content| content.read::<Vec<RawJson>>().is_ok_and(|all| !all.is_empty())) {
+            return Err(ProviderError::malformed("the stream begins a message that has content already"));
         }
         bear(&message)?;
         bear(&self.usage)?;
@@ -160,7 +165,12 @@ impl Stream {
                 ProviderError::malformed(format_args!("a delta of block {index} has no text `{name}`"))
             })
         };
-        match delta.text("type").as_deref() {
+        let kind = delta.text("type");
+        if let Some(kind) = kind.as_deref().filter(|kind| !block.takes(kind)) {
+            let detail = format!("block {index} is of the type {:?}, and a {kind} came for it", block.kind);
+            return Err(ProviderError::malformed(detail));
+        }
+        match kind.as_deref() {
             Some("text_delta") => {
                 let words = text("text")?;
                 tell(&words);
@@ -283,10 +293,15 @@ struct MessageDelta {
     usage: Option<Members>,
 }
 
+/// The pieces that are known.
+const DELTAS: [&str; 5] =
+    ["text_delta", "citations_delta", "thinking_delta", "signature_delta", "input_json_delta"];
+
 /// A block as it began, and what has come for it since.
 #[derive(Debug)]
 struct Block {
     begun: RawJson,
+    kind: Box<str>,
     is_open: bool,
     text: String,
     thinking: String,
@@ -297,8 +312,10 @@ struct Block {
 
 impl Block {
     fn new(begun: RawJson) -> Self {
+        let kind = begun.read::<Tag>().ok().and_then(|tag| tag.r#type).unwrap_or_default();
         Self {
             begun,
+            kind,
             is_open: true,
             text: String::new(),
             thinking: String::new(),
@@ -306,6 +323,18 @@ impl Block {
             input: String::new(),
             citations: Vec::new(),
         }
+    }
+
+    /// Whether a piece of this kind may come for it. What is not known, here or there, may belong together.
+    fn takes(&self, delta: &str) -> bool {
+        let known: &[&str] = match &*self.kind {
+            "text" => &["text_delta", "citations_delta"],
+            "thinking" => &["thinking_delta", "signature_delta"],
+            "redacted_thinking" => &[],
+            "tool_use" | "server_tool_use" => &["input_json_delta"],
+            _ => return true,
+        };
+        !DELTAS.contains(&delta) || known.contains(&delta)
     }
 
     /// The block as it would have come in one piece. One for which nothing came stays what it was, byte for byte.

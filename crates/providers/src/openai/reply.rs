@@ -41,6 +41,7 @@ pub fn decode(body: &[u8], json_mode: Option<JsonMode>) -> Result<ModelResponse,
 
     #[derive(Deserialize)]
     struct Choice {
+        index: Option<RawJson>,
         message: Option<Said>,
         finish_reason: Option<RawJson>,
     }
@@ -50,7 +51,7 @@ pub fn decode(body: &[u8], json_mode: Option<JsonMode>) -> Result<ModelResponse,
     if read.error.is_some() {
         return Err(ProviderError::Service(error_in_reply(body)));
     }
-    let choice = read.choices.into_iter().flatten().next();
+    let choice = read.choices.into_iter().flatten().find(|choice| is_first(choice.index.as_ref()));
     let Some((Some(said), finish_reason)) = choice.map(|choice| (choice.message, choice.finish_reason))
     else {
         return Err(ProviderError::malformed("the reply has no message"));
@@ -58,7 +59,7 @@ pub fn decode(body: &[u8], json_mode: Option<JsonMode>) -> Result<ModelResponse,
     let mut whole = Answer {
         id: text(read.id.as_ref()),
         model: text(read.model.as_ref()),
-        finish_reason: finish_reason.and_then(|reason| reason.read().ok()),
+        finish_reason: reason_of(finish_reason.as_ref()),
         usage: read.usage.and_then(|usage| usage.read().ok()),
         ..Answer::default()
     };
@@ -72,6 +73,16 @@ pub fn decode(body: &[u8], json_mode: Option<JsonMode>) -> Result<ModelResponse,
 /// A member as a text; empty where it is none.
 pub(super) fn text(value: Option<&RawJson>) -> Box<str> {
     value.and_then(|value| value.read().ok()).unwrap_or_default()
+}
+
+/// Whether this is the index of the one choice that was asked for. A server may leave it out; others are no part of the reply.
+pub(super) fn is_first(index: Option<&RawJson>) -> bool {
+    index.is_none_or(|index| matches!(index.get(), "0" | "null"))
+}
+
+/// Why the model stopped, where that is said; an empty text says nothing.
+pub(super) fn reason_of(value: Option<&RawJson>) -> Option<Box<str>> {
+    Some(text(value)).filter(|reason| !reason.trim().is_empty())
 }
 
 /// What a message, or a piece of one, says. Servers differ in what they leave out and in what they write there instead.

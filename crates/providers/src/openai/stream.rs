@@ -4,7 +4,7 @@ use serde::Deserialize;
 use sommelier_protocol::{ModelResponse, RawJson, Usage};
 
 use super::JsonMode;
-use super::reply::{Answer, Call, CallPiece, Said, error_in_reply, text};
+use super::reply::{Answer, Call, CallPiece, Said, error_in_reply, is_first, reason_of, text};
 use crate::observer::Tell;
 use crate::sse::{Event, EventReader};
 use crate::{ProviderError, ReplyLimits};
@@ -36,6 +36,7 @@ struct Chunk {
 
 #[derive(Deserialize)]
 struct Choice {
+    index: Option<RawJson>,
     delta: Option<Said>,
     finish_reason: Option<RawJson>,
 }
@@ -101,9 +102,10 @@ impl Stream {
         if let Some(usage) = chunk.usage.and_then(|usage| usage.read().ok()) {
             answer.usage = Some(usage);
         }
-        let Some(choice) = chunk.choices.into_iter().flatten().next() else { return Ok(()) };
+        let of_it = |choice: &Choice| is_first(choice.index.as_ref());
+        let Some(choice) = chunk.choices.into_iter().flatten().find(of_it) else { return Ok(()) };
         self.has_begun = true;
-        if let Some(reason) = choice.finish_reason.and_then(|reason| reason.read().ok()) {
+        if let Some(reason) = reason_of(choice.finish_reason.as_ref()) {
             answer.finish_reason = Some(reason);
         }
         let Some(said) = choice.delta else { return Ok(()) };

@@ -113,8 +113,8 @@ impl<'r> Seen<'r> {
 
     /// What came of this call; `None` if it was not made since the words came.
     pub(super) fn outcome<T: DeserializeOwned>(&self, name: &str, arguments: &str) -> Option<Outcome<T>> {
-        let done =
-            self.done.iter().find(|done| done.call.name() == name && done.call.input().get() == arguments)?;
+        let is_same = |done: &&Done<'_>| done.call.name() == name && is_same(done.call.input().get(), arguments);
+        let done = self.done.iter().find(is_same)?;
         let result = done.result?;
         let words = result.words();
         let failed = |detail: &str| {
@@ -229,4 +229,10 @@ fn done(since: &[Message]) -> Vec<Done<'_>> {
             result: results.iter().find(|result| result.tool_use_id() == call.id()).copied(),
         })
         .collect()
+}
+
+/// Whether two calls' arguments are the same, in whatever order another model has written their members.
+fn is_same(one: &str, other: &str) -> bool {
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    one == other || value(one).is_some_and(|one| value(other) == Some(one))
 }

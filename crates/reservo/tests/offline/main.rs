@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use reservo::{Cents, Entry, OfflineRules, Plan, Room, SPECIALISTS, demo, entry, specialists};
 use serde_json::Value;
 use sommelier_handoff::{Done, Input, InputKind, Step};
-use sommelier_protocol::{Message, ToolName, Words};
+use sommelier_protocol::{ContentBlock, Message, ToolName, ToolUse, Words};
 use sommelier_runtime::{AgentName, Model};
 
 const RUNNING_CASE: &str = "Quote Focus pro 3h. And what happens if I don't show up?";
@@ -82,6 +82,39 @@ fn it_does_not_look_at_who_calls_or_how_often() {
         );
         assert_eq!(disguised, as_it_is, "{text}");
     }
+}
+
+/// A conversation that another model has begun is gone on with: what it has done is known again, however it wrote its calls.
+#[test]
+fn the_order_of_a_calls_members_is_nobodys() {
+    for (text, approve, _) in table() {
+        let as_it_is = drive(&relay(demo(), &text), &text, approve, |step| step);
+        let turned = drive_with(
+            &relay(demo(), &text),
+            &text,
+            approve,
+            |request| {
+                let mut reply = OfflineRules.complete(request).unwrap();
+                for block in &mut reply.content {
+                    if let ContentBlock::ToolUse(call) = block {
+                        let turned = turned(call.input().get());
+                        *block = ContentBlock::ToolUse(ToolUse::scripted(call.id(), call.name(), &turned));
+                    }
+                }
+                reply
+            },
+            |step| step,
+        );
+        assert_eq!(turned.answer(), as_it_is.answer(), "{text}");
+        assert_eq!(effects(&turned), effects(&as_it_is), "{text}");
+    }
+}
+
+/// An object with its members from the last to the first, and spaces between them.
+fn turned(object: &str) -> String {
+    let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(object).unwrap();
+    let members: Vec<String> = members.iter().rev().map(|(name, value)| format!("{name:?} : {value}")).collect();
+    format!("{{ {} }}", members.join(" , "))
 }
 
 #[test]
