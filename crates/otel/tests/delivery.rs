@@ -84,6 +84,49 @@ fn two_layers_in_one_trace_have_ids_of_their_own() {
     assert_eq!(parents.count(), 2);
 }
 
+/// Only the first root of a trace has the id that follows from the trace's name, however many traces go on side by side.
+#[test]
+fn roots_that_take_turns_have_ids_of_their_own() {
+    let collector = Collector::start();
+    let otlp = Otlp::to(collector.url()).start().unwrap();
+    let traces = [0; 100].map(|_| TraceContext::begin().to_string());
+    dispatcher::with_default(&watched(&otlp), || {
+        for round in 0..3 {
+            for (place, trace) in traces.iter().enumerate() {
+                three(&format!("{round}-{place}"), trace);
+            }
+        }
+    });
+    otlp.finish().unwrap();
+    are_threes(&collector.spans(), 300);
+}
+
+/// An address is taken with the path and without it.
+#[test]
+fn the_path_is_added_where_it_is_missing() {
+    let collector = Collector::start();
+    for path in ["", "/", "/v1/traces", "/v1/traces/"] {
+        let otlp = Otlp::to(format!("{}{path}", collector.url())).start().unwrap();
+        dispatcher::with_default(&watched(&otlp), || three("root", ""));
+        otlp.finish().unwrap();
+    }
+    are_threes(&collector.spans(), 4);
+}
+
+/// Who sends is told: the service, by the last name that it was given, and what has made the spans.
+#[test]
+fn who_sends_is_told() {
+    for (names, service) in [(&[][..], "sommelier"), (&["till", "cellar"][..], "cellar")] {
+        let collector = Collector::start();
+        let otlp = names.iter().fold(Otlp::to(collector.url()), |otlp, name| otlp.service(name));
+        let otlp = otlp.start().unwrap();
+        dispatcher::with_default(&watched(&otlp), || three("root", ""));
+        otlp.finish().unwrap();
+        assert_eq!(collector.resource(), [("service.name".to_owned(), service.to_owned())]);
+        assert_eq!(collector.scope(), ("sommelier".to_owned(), env!("CARGO_PKG_VERSION").to_owned()));
+    }
+}
+
 /// A collector that is slower than the run is not waited for: what there is no room for is lost, and all of it is told.
 #[test]
 fn what_there_is_no_room_for_is_told() {

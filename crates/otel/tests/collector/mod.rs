@@ -102,6 +102,13 @@ impl Collector {
         told
     }
 
+    /// What has made the spans: its name and version.
+    pub(crate) fn scope(&self) -> (String, String) {
+        let got = self.got.lock().unwrap();
+        let scope = got[0].resource_spans[0].scope_spans[0].scope.clone().unwrap();
+        (scope.name, scope.version)
+    }
+
     /// The spans as lines, each below its parent.
     pub(crate) fn tree(&self) -> Vec<String> {
         let spans = self.spans();
