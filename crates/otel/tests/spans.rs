@@ -77,6 +77,9 @@ fn a_run_arrives_as_one_tree() {
     assert_eq!(collector.resource(), resource.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let root = spans.iter().find(|span| span.parent == "00f067aa0ba902b7").unwrap();
     assert_eq!(root.name, "invoke_workflow waiter");
+    let (remote, known) = (0x200, 0x100);
+    assert_eq!(root.flags & (remote | known), remote | known);
+    assert!(spans.iter().filter(|span| span.id != root.id).all(|span| span.flags & remote == 0));
 }
 
 /// Now, as OTLP tells it.

@@ -29,6 +29,8 @@ pub(crate) struct Arrived {
     pub(crate) parent: String,
     pub(crate) name: String,
     pub(crate) kind: i32,
+    /// As OTLP has them: 0x200 says that the parent is in another process, 0x100 that this is known.
+    pub(crate) flags: u32,
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// Trace and span of each.
@@ -148,6 +150,7 @@ fn arrived(span: &Span) -> Arrived {
         parent: hex(&span.parent_span_id),
         name: span.name.clone(),
         kind: span.kind,
+        flags: span.flags,
         start: span.start_time_unix_nano,
         end: span.end_time_unix_nano,
         links: span.links.iter().map(|link| (hex(&link.trace_id), hex(&link.span_id))).collect(),
