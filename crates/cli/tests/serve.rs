@@ -413,7 +413,7 @@ fn an_approval_is_given_once_and_bound_to_what_was_shown() {
         serve.post("/answer", &[("question", &question), ("digest", digest), ("word", word), ("text", text)])
     };
     let told = |got: Got, status: u16, words: &str| {
-        assert!(got.status == status && got.body.contains(words), "{got:?}")
+        assert!(got.status == status && got.body.contains(words), "{got:?}");
     };
     told(said("0000000000000000", "approve", ""), 409, "digest");
     told(said("", "approve", ""), 422, "digest");
@@ -595,4 +595,14 @@ fn a_run_that_another_process_has_is_waited_for() {
     assert!(page.contains("drives") && page.contains("Quote Focus basic 1h"), "{page}");
     other.kill().unwrap();
     other.wait().unwrap();
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let said = place.apart(&["--json", "serve", "--port", &serve.port.to_string()]);
+    let error = &said.json()["error"];
+    assert_eq!((said.code, &error["code"]), (2, &"port".into()));
+    assert!(error["message"].as_str().unwrap().contains("--port 0"), "{error}");
 }

@@ -22,6 +22,9 @@ use crate::teller::Teller;
 /// How long a request waits for the first record of what it has begun, so that the page that follows shows it.
 const FIRST_RECORD: Duration = Duration::from_millis(500);
 
+/// How long a thread may take that has all on record.
+const LAST_STEPS: Duration = Duration::from_millis(500);
+
 /// What all requests share.
 pub(super) struct App {
     pub(super) desk: &'static Desk,
@@ -129,7 +132,13 @@ impl App {
         Ok(())
     }
 
+    /// Counts one more at work on a run. Who is about to be done is waited for: what a run waits for is on record, and shown, a
+    /// moment before its thread has ended.
     fn enter(&self, run: &str, beside: bool) -> Result<(), Fault> {
+        let start = Instant::now();
+        while !beside && self.is_going(run) && start.elapsed() < LAST_STEPS {
+            thread::sleep(Duration::from_millis(5));
+        }
         let mut works = locked(&self.works);
         let going = match works.get(run) {
             Some(Work::Going(_)) if !beside => {
