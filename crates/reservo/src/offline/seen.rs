@@ -113,7 +113,8 @@ impl<'r> Seen<'r> {
 
     /// What came of this call; `None` if it was not made since the words came.
     pub(super) fn outcome<T: DeserializeOwned>(&self, name: &str, arguments: &str) -> Option<Outcome<T>> {
-        let is_same = |done: &&Done<'_>| done.call.name() == name && is_same(done.call.input().get(), arguments);
+        let is_same =
+            |done: &&Done<'_>| done.call.name() == name && is_same(done.call.input().get(), arguments);
         let done = self.done.iter().find(is_same)?;
         let result = done.result?;
         let words = result.words();

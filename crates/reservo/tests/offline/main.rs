@@ -112,8 +112,9 @@ fn the_order_of_a_calls_members_is_nobodys() {
 
 /// An object with its members from the last to the first, and spaces between them.
 fn turned(object: &str) -> String {
-    let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(object).unwrap();
-    let members: Vec<String> = members.iter().rev().map(|(name, value)| format!("{name:?} : {value}")).collect();
+    let members: serde_json::Map<String, Value> = serde_json::from_str(object).unwrap();
+    let members: Vec<String> =
+        members.iter().rev().map(|(name, value)| format!("{name:?} : {value}")).collect();
     format!("{{ {} }}", members.join(" , "))
 }
 
