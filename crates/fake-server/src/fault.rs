@@ -26,23 +26,46 @@ pub struct Faults {
 
 /// A fault and when it strikes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written")]
 pub struct Planned {
     /// The number of the request, from 1 on, as the log counts them. One that breaks a rule is counted and refused
     /// as ever: no fault strikes it.
     pub at: u64,
     /// The last such request; the one of `at` alone when absent.
-    #[serde(default)]
     pub until: Option<u64>,
     /// What happens.
     pub fault: Fault,
+}
+
+/// A fault as it stands in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    at: u64,
+    #[serde(default)]
+    until: Option<u64>,
+    fault: Fault,
+}
+
+impl TryFrom<Written> for Planned {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written { at: 0, .. } => Err("`at` is 0, and requests are counted from 1".to_owned()),
+            Written { at, until: Some(until), .. } if until < at => {
+                Err(format!("`until` is {until}, before `at`, {at}; it is {at} or more"))
+            }
+            Written { at, until, fault } => Ok(Self { at, until, fault }),
+        }
+    }
 }
 
 impl Faults {
     /// Reads a plan from JSON.
     ///
     /// # Errors
-    /// When `text` is no plan; the error names line and column.
+    /// When `text` is no plan, or plans what would never strike; the error names line and column.
     pub fn read(text: &str) -> Result<Self, UnreadableFile> {
         serde_json::from_str(text).map_err(|error| UnreadableFile::new("plan of faults", &error))
     }

@@ -1,5 +1,7 @@
 //! A file that could not be read.
 
+use sommelier_protocol::sight::printable;
+
 /// A text that is no script or no plan of faults.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is no {what}: {why}")]
@@ -10,6 +12,7 @@ pub struct UnreadableFile {
 
 impl UnreadableFile {
     pub(crate) fn new(what: &'static str, why: &serde_json::Error) -> Self {
-        Self { what, why: why.to_string() }
+        // The error quotes what stands there, which may be meant for the terminal.
+        Self { what, why: printable(&why.to_string()) }
     }
 }

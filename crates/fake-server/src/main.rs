@@ -1,11 +1,13 @@
 //! The program `sommelier-fake-server`.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use lexopt::{Arg, Parser, ValueExt};
 use sommelier_fake_server::{FakeServer, Faults, Script, Settings};
+use sommelier_protocol::sight::printable;
 
 const HELP: &str = "\
 A strict fake of Anthropic's Messages API, on 127.0.0.1.
@@ -72,7 +74,19 @@ fn arguments() -> Result<Option<(u16, Settings)>, Error> {
 
 fn file<T>(parser: &mut Parser, read: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
     let path = parser.value()?;
-    let told = |error: Error| format!("{}: {error}", path.to_string_lossy());
-    let text = fs::read_to_string(&path).map_err(|error| told(error.into()))?;
+    let told = |error: Error| format!("{}: {error}", printable(&path.to_string_lossy()));
+    let text = text_of(path.as_ref()).map_err(told)?;
     Ok(read(&text).map_err(told)?)
+}
+
+/// The most bytes of a file: one without an end must not become a process without memory.
+const LARGEST: u64 = 64 << 20;
+
+fn text_of(path: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    let length = File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    match u64::try_from(length) {
+        Ok(..=LARGEST) => Ok(text),
+        _ => Err(format!("it is larger than {LARGEST} bytes, the most that is read").into()),
+    }
 }

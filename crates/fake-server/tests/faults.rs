@@ -275,3 +275,21 @@ fn a_plan_is_bounded() {
         std::thread::yield_now();
     }
 }
+
+/// A fault that would never strike is refused, and what would be right is told.
+#[test]
+fn a_plan_strikes() {
+    let plan = |planned: Value| {
+        let read = Faults::read(&json!({ "faults": [planned] }).to_string());
+        read.map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(plan(json!({"at": 2, "until": 2, "fault": "overloaded"})), Ok(()));
+    let never = plan(json!({"at": 0, "fault": "overloaded"})).unwrap_err();
+    assert!(
+        never.starts_with("this is no plan of faults: `at` is 0, and requests are counted from 1"),
+        "{never}"
+    );
+    let back = plan(json!({"at": 3, "until": 2, "fault": "overloaded"})).unwrap_err();
+    assert!(back.contains("`until` is 2, before `at`, 3; it is 3 or more"), "{back}");
+    assert!(plan(json!({"at": 3, "fault": "overloaded", "til": 4})).is_err());
+}

@@ -95,11 +95,14 @@ fn it_knows_the_models_and_keys_that_it_is_told() {
 #[test]
 fn it_says_what_is_wrong_with_how_it_was_started() {
     let bad = File::new("bad.json", r#"{"replies": [{"txt": "hi"}]}"#);
-    let cases: [(&[&str], &str); 4] = [
+    let seen = File::new("seen.json", r#"{"faults": [{"at": 1, "fault": "\u001b[31mred"}]}"#);
+    let cases: [(&[&str], &str); 6] = [
         (&[], "--port is missing"),
         (&["--port", "0", "--fault", "x"], "invalid option '--fault'"),
         (&["--port", "0", "--script", "nowhere.json"], "nowhere.json: "),
         (&["--port", "0", "--script", bad.path()], "this is no script: unknown field `txt`"),
+        (&["--port", "0", "--script", "/dev/zero"], "larger than 67108864 bytes"),
+        (&["--port", "0", "--faults", seen.path()], "unknown variant `\\u{1b}[31mred`"),
     ];
     for (arguments, expected) in cases {
         let (code, told) = failed(arguments);
