@@ -78,7 +78,9 @@ fn parts(block: &Value) -> Option<(Value, Vec<Value>)> {
 
 /// The chunks in which an OpenAI-compatible server sends `reply`; `None` for one that it would not send.
 pub(crate) fn openai(reply: &Value) -> Option<String> {
-    let choice = reply.get("choices")?.get(0)?;
+    let is_first =
+        |choice: &&Value| choice.get("index").is_none_or(|index| index.is_null() || *index == json!(0));
+    let choice = reply.get("choices")?.as_array()?.iter().find(is_first)?;
     let message = choice.get("message")?.as_object()?;
     if reply.get("error").is_some() {
         return None;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 use sommelier_protocol::ModelResponse;
-use sommelier_providers::{ProviderError, ServiceError, anthropic};
+use sommelier_providers::{ProviderError, ServiceError};
 
 /// Bytes that may stand in an answer beside what came: names of members, quotes.
 const FRAME: usize = 1024;
@@ -12,7 +12,9 @@ const FRAME: usize = 1024;
 /// A reply is the same when it is written and read again, and it is not much larger than the `bytes` from which it came.
 pub(crate) fn holds(reply: &ModelResponse, bytes: &[u8]) {
     let written = serde_json::to_vec(reply).unwrap_or_default();
-    assert_eq!(anthropic::decode(&written).as_ref(), Ok(reply), "written and read again");
+    // Not by the decoder: a chat server need not say why its model stopped.
+    let read = serde_json::from_slice::<ModelResponse>(&written);
+    assert_eq!(read.ok().as_ref(), Some(reply), "written and read again");
     // A control character is one byte in an event and six in JSON; a call has members of its own.
     assert!(written.len() <= 32 * bytes.len() + FRAME, "{} bytes of {}", written.len(), bytes.len());
 }

@@ -47,8 +47,9 @@ fn hides(error: &SetupError, text: &str) {
     let SetupError::BadUrl { url, .. } = error else { return };
     // A line end is shown as a space.
     let text = text.replace(|c: char| c.is_control(), " ");
-    let (address, behind) = text.split_once(['?', '#']).unwrap_or((&text, ""));
-    let (person, host) = address.rsplit_once('@').unwrap_or(("", address));
+    // In a password a `#` or a `?` may stand.
+    let (person, address) = text.rsplit_once('@').unwrap_or(("", &text));
+    let (host, behind) = address.split_once(['?', '#']).unwrap_or((address, ""));
     for secret in [person, behind] {
         // Chance may have it that the host is the password.
         assert!(secret.len() < 8 || host.contains(secret) || !url.contains(secret), "{said}");

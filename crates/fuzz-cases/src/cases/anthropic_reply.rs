@@ -7,11 +7,11 @@ use crate::pieces::ways;
 use crate::told;
 use crate::written::{holds, is_bounded, json, same};
 
-/// It is a reply that can be written and read again, or a malformed one; and sent in pieces, it is the one sent whole.
+/// It is a reply that can be written and read again, a malformed one, or an error; and sent in pieces, it is the one sent whole.
 pub(crate) fn run(bytes: &[u8]) {
     match anthropic::decode(bytes) {
         Ok(reply) => holds(&reply, bytes),
-        Err(error @ ProviderError::Malformed { .. }) => is_bounded(&error),
+        Err(error @ (ProviderError::Malformed { .. } | ProviderError::Service(_))) => is_bounded(&error),
         Err(error) => panic!("{error:?}"),
     }
     let Some((whole, wire)) =

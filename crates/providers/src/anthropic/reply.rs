@@ -42,10 +42,11 @@ fn told_instead(body: &[u8]) -> Option<ServiceError> {
     #[derive(Deserialize)]
     struct Tag {
         r#type: Option<Box<str>>,
+        error: Option<RawJson>,
     }
 
-    let tag = serde_json::from_slice::<Tag>(body).ok()?.r#type;
-    (tag.as_deref() == Some("error")).then(|| error_in_reply(body, None))
+    let Tag { r#type, error } = serde_json::from_slice(body).ok()?;
+    (r#type.as_deref() == Some("error") && error.is_some()).then(|| error_in_reply(body, None))
 }
 
 /// The error that a body and its head tell of. Whatever the body is, the status alone says whose fault it is.
