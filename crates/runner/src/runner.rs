@@ -20,6 +20,7 @@ use tracing::Span;
 use crate::conduct::Ended;
 use crate::dispatch::Pass;
 use crate::durable::Log;
+use crate::journal::MAX_BODY;
 use crate::mailbox::Signals;
 use crate::secrets::{Redact, Secrets, Vault};
 use crate::seen::Seen;
@@ -539,6 +540,10 @@ impl<'m> Runner<'m> {
             (Ok(response), Some(agent)) => Ok(around.vault.hide(agent, response)),
             (response, _) => response.map_err(|error| around.vault.error(error)),
         };
+        let response = match around.log {
+            Some(_) => response.and_then(recordable),
+            None => response,
+        };
         spans::record_response(&span, &response);
         if let (true, Ok(reply)) = (around.vault.is_shown(), &response) {
             spans::show_reply(&span, reply);
@@ -589,6 +594,21 @@ impl<'m> Runner<'m> {
             format!("conversation-{}-{}-{chance:016x}", (self.clock)(), COUNT.fetch_add(1, Ordering::Relaxed))
         })
     }
+}
+
+/// A reply that a record of the journal takes. A larger one is none, by the fault of the model's service: it is paid for, the
+/// run ends with that, and its records go on.
+fn recordable(response: ModelResponse) -> Result<ModelResponse, ModelError> {
+    /// What stands around the reply in its record: the name of the run, a version, a time.
+    const AROUND: usize = 4 << 10;
+    const MOST: usize = MAX_BODY - AROUND;
+    let fault = match serde_json::to_string(&response) {
+        Ok(text) if text.len() <= MOST => return Ok(response),
+        Ok(text) => format!("it has {} bytes, and a record takes {MOST}", text.len()),
+        Err(error) => format!("it cannot be written down: {error}"),
+    };
+    let used = &response.usage;
+    Err(ModelError::Malformed { detail: fault }.charged(used.total_input_tokens(), used.output_tokens))
 }
 
 /// What came of a request, as an input.

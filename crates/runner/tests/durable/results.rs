@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 use sommelier_handoff::{Agent, Relay};
-use sommelier_runner::journal::Journal;
+use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, Usage};
+use sommelier_runner::journal::{Journal, MAX_BODY};
 use sommelier_runner::{DurableRunner, Runner, Settled, Turn, check_claims};
 use sommelier_runtime::tool::{CallContext, Failure, Found, ToolFailure};
 use sommelier_runtime::{Limits, ScriptedModel, Tool, script, tool_args};
 use sommelier_store::MemoryStore;
 
-use crate::desk::{CONVERSATION, Clock, Kind, Seat, World, journal_of, kinds, runner};
+use crate::desk::{CONVERSATION, Clock, Counted, Kind, Seat, World, journal_of, kinds, runner};
 
 const SEAT: &str = r#"{"seat":7}"#;
 
@@ -214,5 +215,33 @@ fn a_tool_says_that_it_does_not_know() {
             assert_eq!(&asked(&settled), expected, "{error}, {redacts}");
             assert_eq!(store.claims().unwrap().len(), expected.len(), "{error}, {redacts}");
         }
+    }
+}
+
+/// S1-19. A reply that no record takes ends the run as a call of the model that failed, and is paid for once: the records go on,
+/// and whoever asks again is told the same without a further request.
+#[test]
+fn a_reply_too_large_for_a_record_ends_the_run_and_is_not_asked_for_again() {
+    let (clock, store) = (Clock::at(1_000), MemoryStore::new());
+    let relay = clerk([]);
+    let shouts = |_: &ModelRequest<'_>| {
+        let words = ContentBlock::text("x".repeat(MAX_BODY));
+        let mut reply = ModelResponse::new("m", vec![words], StopReason::EndTurn);
+        reply.usage = Usage::new(7, 5);
+        reply
+    };
+    let asked = Arc::new(AtomicUsize::new(0));
+    let runner = runner(Counted(ScriptedModel::new().turn("clerk", shouts), Arc::clone(&asked)), &clock);
+    let says = Turn::new("Book a seat.").key("m-1");
+    let settled = DurableRunner::new(&runner, &relay, &store).submit(CONVERSATION, says.clone()).unwrap();
+    let again = DurableRunner::new(&runner, &relay, &store).submit(CONVERSATION, says).unwrap();
+    assert_eq!(settled.answer(), again.answer());
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    let told = kinds(&store).into_iter().filter(|kind| kind.starts_with("model_")).collect::<Vec<_>>();
+    assert_eq!(told.last().map(String::as_str), Some("model_failed"), "{told:?}");
+    let records = store.load(CONVERSATION, 1).unwrap();
+    let failed = records.iter().find(|record| record.event.kind() == "model_failed").unwrap().event.body();
+    for part in ["Charged", r#""input_tokens":7,"output_tokens":5"#, "and a record takes 16773120"] {
+        assert!(failed.contains(part), "{failed}");
     }
 }
