@@ -211,8 +211,11 @@ fn foreign(heard: &Heard, crossed: &[&Hop], hop: &Hop) -> Option<String> {
     let written: Value = serde_json::from_str(call.input().get()).unwrap_or_default();
     let Some(package) = &hop.package else { return Some("nothing crossed".to_owned()) };
     let package: Value = serde_json::from_str(&package.to_json()).unwrap_or_default();
+    // A package leaves out what is empty.
+    let is_empty = |it: &Value| it.is_null() || it.as_object().is_some_and(serde_json::Map::is_empty);
     let differs = |name: &str| {
-        written[name].as_object().is_none_or(|it| !it.is_empty()) && written[name] != package[name]
+        let (said, has) = (&written[name], &package[name]);
+        said != has && !(is_empty(said) && is_empty(has))
     };
     if let Some(name) = ["task", "context"].into_iter().find(|name| differs(name)) {
         return Some(format!("`{name}` is {}, and the call said {}", package[name], written[name]));

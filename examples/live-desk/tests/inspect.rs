@@ -117,6 +117,12 @@ fn limits_that_did_not_hold() {
         (reply.usage.input_tokens, reply.usage.output_tokens) = (23_999, 1);
     });
     assert_eq!(costly, [Rule::Tokens]);
+    let beyond_counting = bent("charged twice", |evidence| {
+        for exchange in &mut evidence.heard[0].exchanges {
+            exchange.reply.as_mut().unwrap().usage.input_tokens = u64::MAX;
+        }
+    });
+    assert_eq!(beyond_counting, [Rule::Tokens]);
     let dear_at_last = bent("charged twice", |evidence| {
         let last = evidence.heard[0].exchanges.last_mut().unwrap();
         last.reply.as_mut().unwrap().usage.input_tokens = 99_000;
@@ -190,6 +196,11 @@ fn a_package_that_the_model_has_not_written() {
     for (place, bend) in bends.into_iter().enumerate() {
         assert_eq!(bent("charged twice", |evidence| repack(evidence, bend)), [Rule::OwnCall], "{place}");
     }
+    let context_of_nobody = bent("charged twice", |evidence| {
+        recall(evidence, |call| call["context"] = json!({}));
+        repack(evidence, |package| package["context"] = json!({"charge": "ch_9"}));
+    });
+    assert_eq!(context_of_nobody, [Rule::OwnCall]);
     let nobody = bent("charged twice", |evidence| {
         evidence.heard[0].exchanges[0].reply.as_mut().unwrap().content = vec![ContentBlock::text("Hm.")];
     });
