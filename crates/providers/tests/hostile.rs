@@ -1,6 +1,6 @@
 //! What a service does that is broken, or means harm.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where something unexpected stands")]
+#![expect(clippy::unwrap_used, reason = "a test ends where something unexpected stands")]
 
 mod support;
 
