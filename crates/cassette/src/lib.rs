@@ -93,6 +93,8 @@
 //!   not so, `keeps` says how many of them stay.
 //! - What stands there is the Messages API's own words, so a person who changes a tool's result or a reply changes it in one place
 //!   and plays the run that follows.
+//! - Of a result that tells a fault in a call's arguments, the line and column of it are left out: the arguments stand without their
+//!   white space here, where the place is another one. Arguments of more than is read are a note of their size.
 //! - There is a `reply` or an `error`. A reply has at least a `model`, `content` and a `stop_reason`.
 //!
 //! # What always holds

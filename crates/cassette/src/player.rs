@@ -16,8 +16,8 @@ use crate::{Cassette, Redactor};
 /// [`ModelError::OffRecord`] that names the first difference.
 ///
 /// A request is compared as it was recorded: redacted by this player's redactor, which should be equal to the recorder's, and
-/// with names by chance in the order in which they come up. The order of an object's members, white space and the time that is left
-/// are not compared. Conversations may have other names than they had when they were recorded, unless their tools make something
+/// with names by chance in the order in which they come up. The order of an object's members, white space, the time that is left, and
+/// at which line and column of its arguments a call had a fault are not compared. Conversations may have other names than they had when they were recorded, unless their tools make something
 /// of the name.
 ///
 /// Each exchange answers once. A run that was saved or killed may go on with a new player: what its requests are is what they

@@ -246,3 +246,23 @@ fn a_handoff_is_replayed_by_a_live_model() {
     assert_eq!((said.code, &*said.out), (0, told), "{said:?}");
     assert_eq!((server.log().requests, server.log().refused), (1, 0));
 }
+
+/// What a server sends back of the key that it got is in no recording, wherever in its reply it stands.
+#[test]
+fn a_key_that_the_server_sends_back_is_in_no_recording() {
+    const SENT: &str = "hunter2-and-some-more";
+    let place = Place::new();
+    let reply = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": SENT, "stop_reason": SENT,
+        "content": [{ "type": "text", "text": format!("You sent {SENT}.") }, { "type": SENT, SENT: 1 }],
+        "usage": { "input_tokens": 3, "output_tokens": 2, "service_tier": SENT },
+    });
+    let double = Double::answering([Answer::json(200, &reply)]);
+    let file = place.path("run.json");
+    let recorded =
+        ["ask", "hello", "--model", CLAUDE, "--base-url", &double.url, "--record", file.to_str().unwrap()];
+    with_key(&place, Some(SENT), &recorded);
+    assert_eq!(double.asked().len(), 1);
+    let json = std::fs::read_to_string(file).unwrap();
+    assert!(json.contains("You sent [key].") && !json.contains("hunter2"), "{json}");
+}

@@ -8,7 +8,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptes
 use quick_xml::Reader;
 use quick_xml::events::Event as Xml;
 use serde_json::Value;
-use sommelier_report::{Story, html, mermaid, svg, text};
+use sommelier_report::{Story, What, html, mermaid, svg, text};
 
 /// What a page may be made of.
 const ELEMENTS: [&str; 55] = [
@@ -120,6 +120,20 @@ fn the_runs_of_the_other_tests_are_well_formed() {
     [delegates(), people(), hostile()].iter().for_each(|run| check(&run.story()));
 }
 
+/// Counts are what a service says: the largest that there are add up to no more than that, in each form.
+#[test]
+fn the_largest_counts_of_tokens_are_told() {
+    let mut story = delegates().story();
+    for event in &mut story.events {
+        if let What::Replied { input_tokens, output_tokens, .. } = &mut event.what {
+            (*input_tokens, *output_tokens) = (Some(u64::MAX), Some(u64::MAX));
+        }
+    }
+    check(&story);
+    let told = format!("{0} → {0} tokens", u64::MAX);
+    assert!(text::document(&story).contains(&told));
+}
+
 /// Emoji of several signs are whole, what is hidden is seen, and the words are all there.
 #[test]
 fn hostile_words_are_shown_as_words() {
@@ -142,7 +156,7 @@ fn megabytes_are_cut_and_what_is_left_out_is_said() {
     let text = format!("{}👩‍👩‍👧‍👦", "é".repeat(3_998)) + &"x".repeat(4 << 20);
     story.outcome.answer = Some(text.clone());
     for event in &mut story.events {
-        if let sommelier_report::What::Said { text: said, .. } = &mut event.what {
+        if let What::Said { text: said, .. } = &mut event.what {
             *said = Some(text.clone());
         }
     }
