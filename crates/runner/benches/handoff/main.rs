@@ -130,13 +130,13 @@ fn traced(relay: &Relay) {
     let off = || ours::driven(&runner, relay);
     let metrics = Metrics::new();
     let counted = Dispatch::new(registry().with(metrics.layer()));
-    ratio("running case with wire, metrics layer / tracing off", 1.3, watched(&counted, &off), &off);
+    ratio("running case with wire, metrics layer / tracing off", 1.3, watched(&counted, &off), off);
     let nowhere = Dispatch::new(registry().with(LinesLayer::new(io::sink())));
-    ratio_alone("running case with wire, JSON lines to nowhere / tracing off", watched(&nowhere, &off), &off);
+    ratio_alone("running case with wire, JSON lines to nowhere / tracing off", watched(&nowhere, &off), off);
     let path = std::env::temp_dir().join(format!("sommelier-bench-{}.jsonl", std::process::id()));
     let file = io::BufWriter::new(std::fs::File::create(&path).unwrap());
     let kept = Dispatch::new(registry().with(LinesLayer::new(file)));
-    ratio_alone("running case with wire, JSON lines to a file / tracing off", watched(&kept, &off), &off);
+    ratio_alone("running case with wire, JSON lines to a file / tracing off", watched(&kept, &off), off);
     drop(kept);
     std::fs::remove_file(path).unwrap();
     println!("the metrics layer has counted {} runs", metrics.report().workflows.closed);
