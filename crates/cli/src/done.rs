@@ -22,6 +22,8 @@ pub(crate) struct Account {
     pub(crate) kept: Vec<String>,
     /// Whose replies came in the turn, each once, in the order in which they came first.
     pub(crate) models: Vec<String>,
+    /// Why the model declined, where that was its last reply.
+    pub(crate) declined: Option<String>,
 }
 
 /// Something that a tool has done, or may have done. What only reads does nothing.
@@ -43,7 +45,7 @@ impl Account {
         // How many effects there were when the turn began, and whether the one before has ended.
         let (mut before, mut is_over) = (0, false);
         let (mut kept, mut is_asked) = (Vec::new(), false);
-        let mut models: Vec<String> = Vec::new();
+        let (mut models, mut declined) = (Vec::<String>::new(), None);
         for record in records {
             match Entry::read(record.event.kind(), record.event.version(), record.event.body()) {
                 Ok(Entry::Input(input)) => {
@@ -58,10 +60,11 @@ impl Account {
                             }
                         }
                         InputKind::Retried | InputKind::MoreGiven { .. } => is_over = false,
-                        InputKind::ModelResponded { response }
-                            if models.iter().all(|known| **known != *response.model) =>
-                        {
-                            models.push(response.model.to_string());
+                        InputKind::ModelResponded { response } => {
+                            declined = response.declined().map(|why| why.to_string());
+                            if models.iter().all(|known| **known != *response.model) {
+                                models.push(response.model.to_string());
+                            }
                         }
                         _ => {}
                     }
@@ -85,7 +88,7 @@ impl Account {
         let in_turn = done.split_off(before.min(done.len()));
         let unknown = chronicle.begun().filter(|(.., effect)| may_outlive_a_crash(effect));
         let unknown = unknown.map(|(.., effect)| DoneRow::of(effect));
-        Self { done: in_turn.into_iter().chain(unknown).collect(), before: done, kept, models }
+        Self { done: in_turn.into_iter().chain(unknown).collect(), before: done, kept, models, declined }
     }
 }
 

@@ -161,11 +161,11 @@ impl SettledRow {
             told.strip_prefix(word)?.strip_prefix(": ").map(str::to_owned)
         });
         let waiting = QuestionRow::all(desk, name, step);
-        let Account { done, before, kept, models } = Account::of(name, records, &waiting);
+        let Account { done, before, kept, models, declined } = Account::of(name, records, &waiting);
         Self {
             run: name.to_owned(),
             end: end.to_owned(),
-            why,
+            why: why.or(declined),
             again: ended.and_then(|done| again(desk, name, done)),
             answer: answer.unwrap_or_default(),
             answer_id,

@@ -155,7 +155,7 @@ impl Blow<'_> {
                 let what = form("the reply", "the stream");
                 failed(&format!("the service sent no legal reply: {what} exceeds 200000 bytes"), "budget")
             }
-            "refusal" => ("model_refused", None),
+            "refusal" => ("model_refused", Some("This request was declined.".to_owned())),
             "max_tokens_in_call" => ("truncated", Some("max_tokens".to_owned())),
             // Where ids are repeated for good, calls come in the end that nobody wrote. One would book, so a person is asked.
             "duplicate_ids" if is_lasting => ("waiting", None),

@@ -161,10 +161,11 @@ fn a_conversation_goes_on_under_another_model_and_tells_whose_replies_it_has() {
     };
     assert_eq!(ask(&[], "Quote Focus pro 3h")["model"], "offline-rules");
     let quote = json!({"tool_use": [{"name": "get_quote", "input": {"room": "Studio", "plan": "basic", "hours": 2}}]});
-    let first = server(json!([quote, {"refusal": "No."}]));
+    let first = server(json!([quote, {"refusal": "No.", "refusal_category": "cyber"}]));
     let live = ["--model", CLAUDE, "--base-url", &first.url()];
     let row = ask(&live, "And Studio basic for 2 hours?");
     assert_eq!((&row["end"], &row["model"]), (&json!("model_refused"), &json!("claude-sonnet-5")), "{row}");
+    assert_eq!(row["why"], "No. (cyber)", "{row}");
     assert_eq!((first.log().requests, first.log().refused), (2, 0));
     let row = place.json(&["resume", "a", "--again"]);
     assert_eq!(

@@ -148,6 +148,24 @@ fn a_body_that_is_too_large_is_not_read() {
     assert_alive(&server);
 }
 
+/// Where two servers on the way might see two bodies, none is taken: two codings, a coding and a length, a coding in HTTP/1.0.
+#[test]
+fn a_body_that_may_be_read_in_two_ways_is_refused() {
+    let server = server(Settings::default());
+    let head =
+        "host: a\r\nx-api-key: k\r\nanthropic-version: 2026-10-21\r\ncontent-type: application/json\r\n";
+    for (version, codings) in [
+        ("1.1", "transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n"),
+        ("1.1", "transfer-encoding: chunked\r\ncontent-length: 5\r\n"),
+        ("1.0", "transfer-encoding: chunked\r\n"),
+    ] {
+        let mut stream = connect(&server);
+        write!(stream, "POST /v1/messages HTTP/{version}\r\n{head}{codings}\r\n0\r\n\r\n").unwrap();
+        assert_eq!(read(&mut stream).status, 400, "{version} {codings}");
+    }
+    assert_alive(&server);
+}
+
 /// A client that sends its whole body before it listens is not cut off, and reads why it was refused.
 #[test]
 fn a_refused_body_is_taken_in() {

@@ -41,6 +41,11 @@ impl Request {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| &**value)
     }
 
+    /// All headers of this name, which is given in lower case.
+    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.iter().filter(move |(found, _)| found == name).map(|(_, value)| &**value)
+    }
+
     /// The target without its query.
     pub fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
@@ -160,13 +165,7 @@ impl<L: Line> Wire<L> {
 
     fn body(&mut self, incoming: &Request, deadline: Instant) -> Result<Vec<u8>, Unreadable> {
         let length = length(incoming)?;
-        let is_chunked = match incoming.header("transfer-encoding") {
-            None => false,
-            Some(coding) if coding.eq_ignore_ascii_case("chunked") && length.is_none() => true,
-            Some(_) => {
-                return told(400, "transfer-encoding: only chunked is known, and without a content-length");
-            }
-        };
+        let is_chunked = is_chunked(incoming, length.is_some())?;
         match length {
             None if !is_chunked && incoming.method == "POST" => {
                 return told(411, "content-length: header is required");
@@ -281,10 +280,23 @@ fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Unreadable> {
     Ok(Some((incoming, len)))
 }
 
+/// Whether the body comes in chunks. What two servers on the way may read in two ways is how one request is hidden in another:
+/// two codings, a coding beside a length, or one from a client whose version has none.
+fn is_chunked(incoming: &Request, has_length: bool) -> Result<bool, Unreadable> {
+    let codings: Vec<&str> = incoming.all("transfer-encoding").collect();
+    match codings.as_slice() {
+        [] => Ok(false),
+        [coding] if coding.eq_ignore_ascii_case("chunked") && !has_length && !incoming.is_old => Ok(true),
+        _ => told(
+            400,
+            "transfer-encoding: only chunked is known, once, in HTTP/1.1 and without a content-length",
+        ),
+    }
+}
+
 /// The length of the body, when it is told. Two lengths that differ are how one request is hidden in another.
 fn length(incoming: &Request) -> Result<Option<usize>, Unreadable> {
-    let mut lengths =
-        incoming.headers.iter().filter(|(name, _)| name == "content-length").map(|(_, value)| value);
+    let mut lengths = incoming.all("content-length");
     let Some(first) = lengths.next() else { return Ok(None) };
     if lengths.any(|other| other != first) {
         return told(400, "content-length: two lengths that differ");

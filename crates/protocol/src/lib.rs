@@ -45,7 +45,7 @@ pub use message::{Content, Message, Role};
 pub use name::{IllegalName, ToolName, ToolUseId};
 pub use raw::RawJson;
 pub use request::{ModelRequest, System};
-pub use response::ModelResponse;
+pub use response::{Declined, ModelResponse};
 pub use stop::StopReason;
 pub use tool::{ToolChoice, ToolDefinition};
 pub use transcript::{Asking, BlankText, Called, Misanswered, Owing, Reply, Resting, Words};
