@@ -213,12 +213,14 @@ impl<L: Line> Wire<L> {
     /// A line of at most a few hundred bytes, without its end.
     fn line(&mut self, deadline: Instant) -> Result<String, Unreadable> {
         loop {
-            if let Some(end) = self.ahead.iter().position(|&byte| byte == b'\n') {
+            let end = self.ahead.iter().position(|&byte| byte == b'\n');
+            // Also of a line that is here whole: in whatever pieces it comes, it is told the same.
+            if end.unwrap_or(self.ahead.len()) > 512 {
+                return told(400, "a line of a chunk is too long");
+            }
+            if let Some(end) = end {
                 let line: Vec<u8> = self.ahead.drain(..=end).collect();
                 return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
-            }
-            if self.ahead.len() > 512 {
-                return told(400, "a line of a chunk is too long");
             }
             self.fill(deadline)?;
         }
