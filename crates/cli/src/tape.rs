@@ -1,13 +1,11 @@
 //! Cassettes: what a command's model is asked and says, kept in a file or had from one.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sommelier_cassette::{Cassette, CassetteError, Player, Recorder, Redactor, can_be_replaced};
-use sommelier_protocol::{ModelRequest, ModelResponse};
-use sommelier_runtime::{Model, ModelError};
+use sommelier_runtime::Model;
 
 use crate::fault::{Fault, Whose};
 use crate::house::{mock_house, relay};
@@ -16,12 +14,12 @@ use crate::house::{mock_house, relay};
 pub(crate) type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// The cassette of the model that a command asks, where there is one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Tape {
     /// There is none.
     Absent,
     /// It is made in this file.
-    Recorded(Arc<Recorder<Shared<dyn Model>>>, PathBuf),
+    Recorded(Arc<Recorder<Arc<dyn Model>>>, PathBuf),
     /// It answers.
     Played(Arc<Player>),
 }
@@ -35,15 +33,15 @@ impl Tape {
     ) -> Result<(Arc<dyn Model>, Self), Fault> {
         let redactor =
             scrub.into_iter().fold(redactor()?, |redactor, scrub| redactor.key(move |text| scrub(text)));
-        let recorder = Arc::new(Recorder::new(Shared(model), redactor).file(file));
-        Ok((Arc::new(Shared(Arc::clone(&recorder))), Self::Recorded(recorder, file.to_owned())))
+        let recorder = Arc::new(Recorder::new(model, redactor).file(file));
+        Ok((Arc::clone(&recorder) as Arc<dyn Model>, Self::Recorded(recorder, file.to_owned())))
     }
 
     /// The model that a file answers for, and its tape.
     pub(crate) fn played(file: &Path) -> Result<(Arc<dyn Model>, Self), Fault> {
         let cassette = Cassette::read(file).map_err(|error| unreadable(file, &error))?;
         let player = Arc::new(Player::new(cassette, redactor()?));
-        Ok((Arc::new(Shared(Arc::clone(&player))), Self::Played(player)))
+        Ok((Arc::clone(&player) as Arc<dyn Model>, Self::Played(player)))
     }
 
     /// Looks whether the file can be written before anything is asked: where it cannot, no call is paid for. What is there stays
@@ -129,32 +127,5 @@ fn unwritten(error: &CassetteError) -> Fault {
     match error {
         CassetteError::File { .. } => Fault::caller("unwritable", error),
         _ => Fault::new("unwritable", Whose::Program, error),
-    }
-}
-
-/// A model that others have as well.
-pub(crate) struct Shared<M: ?Sized>(Arc<M>);
-
-impl<M: Model + ?Sized> fmt::Debug for Shared<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Shared").field(&self.0.label()).finish()
-    }
-}
-
-impl<M: Model + ?Sized> Model for Shared<M> {
-    fn complete(&self, request: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
-        self.0.complete(request)
-    }
-
-    fn provider(&self) -> &str {
-        self.0.provider()
-    }
-
-    fn name(&self) -> Option<&str> {
-        self.0.name()
-    }
-
-    fn label(&self) -> Option<&str> {
-        self.0.label()
     }
 }

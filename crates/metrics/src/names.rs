@@ -27,18 +27,38 @@ pub const DELEGATE: &str = "delegate";
 
 /// Field: the span's full name by the conventions, for example `invoke_agent booking_agent`.
 pub const OTEL_NAME: &str = "otel.name";
+/// Field: the span's kind by the conventions, `internal` or `client`.
+pub const OTEL_KIND: &str = "otel.kind";
+/// Field: `ERROR` wherever there is an [`ERROR_TYPE`], and nowhere else.
+pub const OTEL_STATUS_CODE: &str = "otel.status_code";
+/// Field: on a root, the caller's name for the trace in which it is told.
+pub const TRACE: &str = "trace";
+/// Field: on a root, the caller's name for the trace in which the turn began that is gone on with.
+pub const RESUMED_TRACE: &str = "resumed_trace";
 /// Field: the conversation which the user message belongs to.
 pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
 /// Field: the agent in control; on a handoff, the agent that hands off; on a delegation, the one that asks.
 pub const AGENT_NAME: &str = "gen_ai.agent.name";
 /// Field: the model asked.
 pub const REQUEST_MODEL: &str = "gen_ai.request.model";
+/// Field: the model that replied.
+pub const RESPONSE_MODEL: &str = "gen_ai.response.model";
 /// Field: why the model stopped.
 pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 /// Field: what the request cost, in tokens.
 pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 /// Field: what the response cost, in tokens.
 pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+/// Field: what of the input tokens was written into the prompt cache.
+pub const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_write.input_tokens";
+/// Field: what the model was asked, where contents are shown.
+pub const INPUT_MESSAGES: &str = "gen_ai.input.messages";
+/// Field: what the model replied, where contents are shown.
+pub const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
+/// Field: what a tool was called with, or the package that crossed, where contents are shown.
+pub const TOOL_ARGUMENTS: &str = "gen_ai.tool.call.arguments";
+/// Field: what a tool gave back, where contents are shown.
+pub const TOOL_RESULT: &str = "gen_ai.tool.call.result";
 /// Field: the tool run; on a delegation, the one by which it is asked.
 pub const TOOL_NAME: &str = "gen_ai.tool.name";
 /// Field: the agent which a handoff is for, or which is asked. A delegation that opens no branch has none; one that does

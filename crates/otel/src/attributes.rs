@@ -5,11 +5,11 @@ use opentelemetry::{Array, KeyValue, StringValue, Value};
 use sommelier_metrics::{ClosedSpan, FieldValue, names};
 
 /// The fields that are no attributes, since a span has a place of its own for them.
-const PLACED: [&str; 3] = ["otel.name", "otel.kind", "otel.status_code"];
+const PLACED: [&str; 3] = [names::OTEL_NAME, names::OTEL_KIND, names::OTEL_STATUS_CODE];
 
 /// The kind of a span.
 pub(crate) fn kind(span: &ClosedSpan) -> SpanKind {
-    match span.fields.text("otel.kind") {
+    match span.fields.text(names::OTEL_KIND) {
         Some("client") => SpanKind::Client,
         Some("server") => SpanKind::Server,
         Some("producer") => SpanKind::Producer,
@@ -52,7 +52,7 @@ pub(crate) fn attributes(span: &ClosedSpan, seen: &Seen<'_>) -> Vec<KeyValue> {
         }
     }
     // The name before it was changed; viewers have not followed yet.
-    if let Some(written) = span.fields.number("gen_ai.usage.cache_write.input_tokens") {
+    if let Some(written) = span.fields.number(names::CACHE_WRITE_TOKENS) {
         let written = i64::try_from(written).unwrap_or(i64::MAX);
         attributes.push(KeyValue::new("gen_ai.usage.cache_creation.input_tokens", written));
     }
@@ -61,8 +61,8 @@ pub(crate) fn attributes(span: &ClosedSpan, seen: &Seen<'_>) -> Vec<KeyValue> {
 
 /// What goes in and what comes out, in OpenInference's names and in those of the conventions.
 const SAID: [(&str, [&str; 2]); 2] = [
-    ("input.value", ["gen_ai.input.messages", "gen_ai.tool.call.arguments"]),
-    ("output.value", ["gen_ai.output.messages", "gen_ai.tool.call.result"]),
+    ("input.value", [names::INPUT_MESSAGES, names::TOOL_ARGUMENTS]),
+    ("output.value", [names::OUTPUT_MESSAGES, names::TOOL_RESULT]),
 ];
 
 /// What is known of a span besides its fields.

@@ -64,7 +64,7 @@ impl Traces {
     }
 
     fn begun(&mut self, root: &OpenedSpan<'_>) -> Trace {
-        let named: Option<TraceContext> = root.fields.text(TRACE).and_then(|name| name.parse().ok());
+        let named: Option<TraceContext> = root.fields.text(names::TRACE).and_then(|name| name.parse().ok());
         let context = named.unwrap_or_else(TraceContext::begin);
         let is_first = context.parent.is_none() && !self.rooted.contains(&context.trace);
         if is_first {
@@ -90,11 +90,11 @@ impl Traces {
         let before = span.follows_from.iter().chain(&span.parent).find_map(|from| trace.askers.get(from));
         let seen = Seen { session: trace.conversation.as_deref(), before: before.map(String::as_str) };
         let start_time = UNIX_EPOCH + Duration::from_micros(span.at_us);
-        let links = span.follows_from.iter().map(|from| trace.context(trace.span_id(span, *from), trace.id));
+        let links = span.follows_from.iter().map(|from| trace.context(trace.span_id(span, *from)));
         let mut told = SpanLinks::default();
         told.links = links.chain(resumed(span)).map(|context| Link::new(context, Vec::new(), 0)).collect();
         let data = SpanData {
-            span_context: trace.context(trace.span_id(span, span.span), trace.id),
+            span_context: trace.context(trace.span_id(span, span.span)),
             parent_span_id: match span.parent {
                 Some(parent) => trace.span_id(span, parent),
                 None => trace.parent.unwrap_or(SpanId::INVALID),
@@ -118,21 +118,16 @@ impl Traces {
     }
 }
 
-/// The field of a root that names its trace.
-const TRACE: &str = "trace";
-/// The field of a root that names the trace in which its turn began.
-const RESUMED: &str = "resumed_trace";
-
 /// The root of the trace in which a turn began that is gone on with.
 fn resumed(span: &ClosedSpan) -> Option<SpanContext> {
-    let began: TraceContext = span.fields.text(RESUMED)?.parse().ok()?;
+    let began: TraceContext = span.fields.text(names::RESUMED_TRACE)?.parse().ok()?;
     let root = began.parent.unwrap_or_else(|| began.first_root());
     Some(SpanContext::new(began.trace, root, began.flags, true, TraceState::default()))
 }
 
 impl Trace {
-    fn context(&self, span: SpanId, trace: TraceId) -> SpanContext {
-        SpanContext::new(trace, span, self.flags, false, TraceState::default())
+    fn context(&self, span: SpanId) -> SpanContext {
+        SpanContext::new(self.id, span, self.flags, false, TraceState::default())
     }
 
     /// The id of a span of this trace by its number on the layer of `span`.

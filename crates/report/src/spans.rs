@@ -9,12 +9,6 @@ use sommelier_metrics::{ClosedSpan, names};
 use crate::draft::{Draft, json};
 use crate::story::{Finding, Hop, Outcome, Passage, Question, Source, Spent, Story, What};
 
-const ARGUMENTS: &str = "gen_ai.tool.call.arguments";
-const RESULT: &str = "gen_ai.tool.call.result";
-const INPUT_MESSAGES: &str = "gen_ai.input.messages";
-const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
-const RESPONSE_MODEL: &str = "gen_ai.response.model";
-const RESUMED: &str = "resumed_trace";
 const APPROVAL: &str = "approval";
 
 /// Why a file tells no story.
@@ -337,8 +331,8 @@ impl<'t> Teller<'t> {
         }
         let entry = node.text(names::AGENT_NAME).unwrap_or_default();
         let agent = self.draft.agent(&run, entry);
-        let goes_on =
-            node.text(RESUMED).is_some() || self.before.get(&run).is_some_and(|end| end == "waiting");
+        let goes_on = node.text(names::RESUMED_TRACE).is_some()
+            || self.before.get(&run).is_some_and(|end| end == "waiting");
         if goes_on {
             self.draft.note(node.begin(), &run, Some(agent), "goes on", None);
         } else {
@@ -410,13 +404,13 @@ impl<'t> Teller<'t> {
     }
 
     fn chat(&mut self, node: &Node, run: &str) {
-        let said = node.text(OUTPUT_MESSAGES).map(messages).unwrap_or_default();
+        let said = node.text(names::OUTPUT_MESSAGES).map(messages).unwrap_or_default();
         let text = said.iter().rev().find_map(Message::text);
         if let Some(text) = &text {
             self.words.insert(run.to_owned(), text.clone());
         }
         let error = node.text(names::ERROR_TYPE).map(str::to_owned);
-        let model = node.text(names::DECISION).or_else(|| node.text(RESPONSE_MODEL));
+        let model = node.text(names::DECISION).or_else(|| node.text(names::RESPONSE_MODEL));
         let what = What::Replied {
             agent: self.agent(node, run),
             model: model.or_else(|| node.text(names::REQUEST_MODEL)).map(str::to_owned),
@@ -434,8 +428,8 @@ impl<'t> Teller<'t> {
         let what = What::Ran {
             agent: self.agent(node, run),
             tool: node.text(names::TOOL_NAME).unwrap_or_default().to_owned(),
-            input: text(ARGUMENTS),
-            output: text(RESULT),
+            input: text(names::TOOL_ARGUMENTS),
+            output: text(names::TOOL_RESULT),
             error: text(names::ERROR_TYPE),
             approval: text(APPROVAL),
         };
@@ -468,7 +462,7 @@ impl<'t> Teller<'t> {
             to,
             to_name: to_name.to_owned(),
             at_us: node.end(),
-            package: node.text(ARGUMENTS).map(json),
+            package: node.text(names::TOOL_ARGUMENTS).map(json),
             package_bytes: number(names::PACKAGE_BYTES),
             history_bytes: number(names::HISTORY_BYTES),
             reference_bytes: number(names::REFERENCE_BYTES),
@@ -500,7 +494,7 @@ impl<'t> Teller<'t> {
             tool,
             at_us: node.begin(),
             until_us: to.map(|_| node.end()),
-            package: node.text(ARGUMENTS).map(json),
+            package: node.text(names::TOOL_ARGUMENTS).map(json),
             package_bytes: node.number(names::PACKAGE_BYTES).unwrap_or_default(),
             outcome: match refusal {
                 Some(code) => Finding::Refused { code, detail: text(names::MEASURE) },
@@ -532,7 +526,7 @@ impl<'t> Teller<'t> {
         let mut next = vec![place];
         while let Some(node) = self.tree.nodes.get(next.pop()?) {
             if node.is(names::CHAT) {
-                let heard = messages(node.text(INPUT_MESSAGES)?);
+                let heard = messages(node.text(names::INPUT_MESSAGES)?);
                 return heard.iter().rev().filter(|message| message.role == "user").find_map(Message::text);
             }
             next.extend(node.children.iter().rev());

@@ -300,14 +300,7 @@ impl<'s> Drawing<'s> {
         let class = if is_denied || error.is_some() { "tool failed" } else { "tool" };
         let height = if more.is_empty() { 24 } else { 38 };
         let out = &mut self.shapes;
-        out.raw("<rect class=\"")
-            .raw(class)
-            .raw("\" x=\"")
-            .number(x)
-            .raw("\" y=\"")
-            .number(y)
-            .raw("\" width=\"");
-        out.number(150).raw("\" height=\"").number(height).raw("\" rx=\"4\"/>");
+        rect(out, class, (x, y), (150, height), 4);
         self.words("label start mono", x + 8, y + 16, 128, &label);
         if !more.is_empty() {
             self.words("label start muted", x + 8, y + 31, 138, &more);
@@ -417,14 +410,7 @@ impl<'s> Drawing<'s> {
         let wide = i32::try_from(width(&shown)).unwrap_or_default() * LETTER / 10 + 16;
         let x = part.map_or(MARGIN, |part| self.x(part) - wide / 2).clamp(0, (self.width() - wide).max(0));
         let out = &mut self.shapes;
-        out.raw("<rect class=\"")
-            .raw(class)
-            .raw("\" x=\"")
-            .number(x)
-            .raw("\" y=\"")
-            .number(self.y)
-            .raw("\" width=\"");
-        out.number(wide).raw("\" height=\"20\" rx=\"10\"/>");
+        rect(out, class, (x, self.y), (wide, 20), 10);
         self.line = self.y + 4;
         self.words("label", x + wide / 2, self.y + 14, wide.max(260), words);
         self.y += 28;
@@ -488,16 +474,8 @@ impl<'s> Drawing<'s> {
             .raw(" ")
             .own(who::kind(story, part))
             .raw("\"><title>");
-        out.text(&short(story.part(part), 200))
-            .raw("</title><rect class=\"box\" x=\"")
-            .number(left)
-            .raw("\" y=\"");
-        out.number(y)
-            .raw("\" width=\"")
-            .number(self.room(part) - 20)
-            .raw("\" height=\"")
-            .number(HEAD)
-            .raw("\" rx=\"6\"/>");
+        out.text(&short(story.part(part), 200)).raw("</title>");
+        rect(out, "box", (left, y), (self.room(part) - 20, HEAD), 6);
         self.badge(part, left + 22, y + HEAD / 2, out);
         out.raw("<text class=\"name\" x=\"").number(left + 42).raw("\" y=\"").number(y + 20).raw("\">");
         out.text(&short(story.part(part), usize::try_from((self.room(part) - 70) / 7).unwrap_or_default()))
@@ -536,6 +514,13 @@ impl<'s> Drawing<'s> {
         out.raw("<text class=\"letter\" x=\"").number(x).raw("\" y=\"").number(y + 4).raw("\">");
         out.own(who::letter(self.story, part)).raw("</text>");
     }
+}
+
+/// A box with round corners: where its upper left corner is, and how wide and high it is.
+fn rect(out: &mut Markup, class: &'static str, at: (i32, i32), size: (i32, i32), radius: i32) {
+    out.raw("<rect class=\"").raw(class).raw("\" x=\"").number(at.0).raw("\" y=\"").number(at.1);
+    out.raw("\" width=\"").number(size.0).raw("\" height=\"").number(size.1);
+    out.raw("\" rx=\"").number(radius).raw("\"/>");
 }
 
 /// What the drawing shows, for those who hear it.

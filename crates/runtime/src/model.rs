@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sommelier_protocol::{ModelRequest, ModelResponse};
+use std::sync::Arc;
 
 /// Something that replies to a request: a live model, a script, a set of rules.
 ///
@@ -58,7 +59,7 @@ macro_rules! forwards {
     )* };
 }
 
-forwards!(&M, Box<M>);
+forwards!(&M, Box<M>, Arc<M>);
 
 /// Why there is no reply. It is plain data, so that a run which ended with it can be saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
