@@ -1,5 +1,6 @@
 //! The layer that counts.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -13,7 +14,9 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use crate::fields::Fields;
 use crate::names;
 use crate::recent::Recent;
-use crate::report::{Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelUse, Report};
+use crate::report::{
+    DelegateUse, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelUse, Report, ToolUse,
+};
 use crate::slots::LayerId;
 use crate::text::{clip, clip_id, lock, micros};
 
@@ -122,7 +125,7 @@ where
             Kind::Handoff => Some(Arc::new(Timing { opened, first_chat_us: OnceLock::new() })),
             Kind::Workflow | Kind::Agent | Kind::Chat | Kind::Tool | Kind::Delegate => None,
         };
-        let fields = Fields::created(attributes);
+        let fields = Fields::created(attributes, is_counted);
         let branches = match kind {
             Kind::Workflow => Some(Arc::default()),
             Kind::Delegate => self.shared.open_branch(&fields, &span),
@@ -134,7 +137,10 @@ where
 
     fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id).filter(|span| Kind::of(span.metadata()).is_some()) else { return };
-        self.shared.id.record(&span, values, |open: &mut Open| &mut open.fields);
+        let later = Fields::recorded(values, is_counted);
+        if !later.is_empty() {
+            self.shared.id.record(&span, later, |open: &mut Open| &mut open.fields);
+        }
     }
 
     fn on_follows_from(&self, id: &span::Id, follows: &span::Id, context: Context<'_, S>) {
@@ -222,6 +228,37 @@ impl Kind {
     }
 }
 
+/// Whether a count is made of the field. Spans say much more, and a layer that only counts does not copy it.
+fn is_counted(field: &str) -> bool {
+    matches!(
+        field,
+        names::AGENT_NAME
+            | names::BEGINS
+            | names::CHILD_RUN
+            | names::CONSTRAINTS_BROKEN
+            | names::CONSTRAINTS_KEPT
+            | names::CONSTRAINTS_UNCHECKED
+            | names::CONSTRAINTS_UNKNOWN
+            | names::END
+            | names::ERROR_TYPE
+            | names::HISTORY_BYTES
+            | names::HOP
+            | names::HOP_OF_MESSAGE
+            | names::INPUT_TOKENS
+            | names::MEASURE
+            | names::OUTCOME
+            | names::OUTPUT_TOKENS
+            | names::PACKAGE_BYTES
+            | names::PARENT_RUN
+            | names::REFERENCE_BYTES
+            | names::REFUSAL
+            | names::STATUS
+            | names::STEPS_USED
+            | names::TOOL_NAME
+            | names::TRANSFER_TARGET
+    )
+}
+
 impl Shared {
     fn timing<S>(&self, handoff: &span::Id, context: &Context<'_, S>) -> Option<Arc<Timing>>
     where
@@ -242,7 +279,7 @@ impl Shared {
         let workflows = &mut tally.report.workflows;
         workflows.closed += 1;
         workflows.conversations += u64::from(fields.is_set(names::BEGINS));
-        *entry(&mut workflows.by_end, fields.text(names::END)) += 1;
+        count(&mut workflows.by_end, fields.text(names::END), |ends| *ends += 1);
         tally.spent(fields);
     }
 
@@ -267,18 +304,20 @@ impl Shared {
         };
         let model = &mut lock(&self.tally).report.model;
         add(&mut model.total);
-        add(entry(&mut model.by_agent, agent.as_deref()));
+        count(&mut model.by_agent, agent.as_deref(), add);
     }
 
     fn close_tool(&self, fields: &Fields) {
         let error = fields.text(names::ERROR_TYPE);
         let tools = &mut lock(&self.tally).report.tools;
-        for used in [&mut tools.total, entry(&mut tools.by_tool, fields.text(names::TOOL_NAME))] {
+        let add = |used: &mut ToolUse| {
             used.runs += 1;
             used.failed += u64::from(error.is_some());
-        }
+        };
+        add(&mut tools.total);
+        count(&mut tools.by_tool, fields.text(names::TOOL_NAME), add);
         if error.is_some() {
-            *entry(&mut tools.errors, error) += 1;
+            count(&mut tools.errors, error, |errors| *errors += 1);
         }
     }
 
@@ -288,7 +327,7 @@ impl Shared {
     {
         let Open { fields, opened, timing, .. } = open;
         let transfer_us = micros(opened.elapsed());
-        let name = |name: Option<&str>| name.map_or_else(|| UNSET.to_owned(), clip);
+        let name = |name: Option<&str>| clip(name.unwrap_or(UNSET)).into_owned();
         match fields.text(names::OUTCOME) {
             Some(names::TAKEN) => {
                 let hop = Hop {
@@ -313,7 +352,7 @@ impl Shared {
                 handoffs.asked += 1;
                 handoffs.refused += 1;
                 let guard = fields.text(names::REFUSAL).or_else(|| fields.text(names::ERROR_TYPE));
-                *entry(&mut handoffs.refusals, guard) += 1;
+                count(&mut handoffs.refusals, guard, |refused| *refused += 1);
             }
             // It is asked for once, and tried again under the same id.
             Some(names::FAILED) if fields.text(names::ERROR_TYPE) == Some(names::UNWRITTEN) => {
@@ -324,13 +363,13 @@ impl Shared {
     }
 
     /// The agent which a span names, or that of the `invoke_agent` around it.
-    fn agent<S>(&self, fields: &Fields, span: &SpanRef<'_, S>) -> Option<String>
+    fn agent<'f, S>(&self, fields: &'f Fields, span: &SpanRef<'_, S>) -> Option<Cow<'f, str>>
     where
         S: for<'lookup> LookupSpan<'lookup>,
     {
-        fields.text(names::AGENT_NAME).map(str::to_owned).or_else(|| {
+        fields.text(names::AGENT_NAME).map(Cow::from).or_else(|| {
             self.id.ancestor(span, |open: &Open| match open.kind {
-                Kind::Agent => open.fields.text(names::AGENT_NAME).map(str::to_owned),
+                Kind::Agent => open.fields.text(names::AGENT_NAME).map(|name| name.to_owned().into()),
                 Kind::Workflow | Kind::Chat | Kind::Tool | Kind::Handoff | Kind::Delegate => None,
             })
         })
@@ -361,16 +400,16 @@ impl Shared {
         if let Some(branches) = branches {
             branches.fetch_sub(1, Ordering::Relaxed);
         }
-        let or_unset = |name: Option<&str>| name.map_or_else(|| UNSET.to_owned(), clip);
+        let or_unset = |name: Option<&str>| clip(name.unwrap_or(UNSET)).into_owned();
         let id = |name| fields.text(name).map_or_else(|| UNSET.to_owned(), clip_id);
         let link = Link {
             parent_run: id(names::PARENT_RUN),
             child_run: id(names::CHILD_RUN),
             from: or_unset(self.agent(fields, span).as_deref()),
             tool: or_unset(fields.text(names::TOOL_NAME)),
-            to: fields.text(names::TRANSFER_TARGET).map(clip),
+            to: fields.text(names::TRANSFER_TARGET).map(|name| clip(name).into_owned()),
             status: or_unset(fields.text(names::STATUS)),
-            error: fields.text(names::ERROR_TYPE).map(clip),
+            error: fields.text(names::ERROR_TYPE).map(|error| clip(error).into_owned()),
             package_bytes: fields.number(names::PACKAGE_BYTES).unwrap_or_default(),
             steps_used: fields.number(names::STEPS_USED).unwrap_or_default(),
             took_us: micros(opened.elapsed()),
@@ -389,7 +428,7 @@ impl Tally {
     /// Something was used up, if the span says so.
     fn spent(&mut self, fields: &Fields) {
         if let Some(measure) = fields.text(names::MEASURE) {
-            *entry(&mut self.report.spent, Some(measure)) += 1;
+            count(&mut self.report.spent, Some(measure), |spent| *spent += 1);
         }
     }
 
@@ -423,20 +462,21 @@ impl Tally {
         let is_refused = link.status == names::REFUSED;
         let crossing = if is_refused { 0 } else { link.package_bytes };
         delegations.asked += 1;
-        *entry(&mut delegations.by_status, Some(&link.status)) += 1;
+        count(&mut delegations.by_status, Some(&link.status), |asked| *asked += 1);
         if is_refused {
-            *entry(&mut delegations.refusals, refusal) += 1;
+            count(&mut delegations.refusals, refusal, |refused| *refused += 1);
         } else {
             delegations.deepest = delegations.deepest.max(depth);
         }
         add_to(&mut delegations.bytes_crossing, Some(crossing));
         // What a branch within a branch used is told by the outer one too.
         add_to(&mut delegations.steps_used, (depth == 1).then_some(link.steps_used));
-        let by_tool = entry(&mut delegations.by_tool, Some(&link.tool));
-        by_tool.asked += 1;
-        by_tool.failed += u64::from(link.error.is_some());
-        add_to(&mut by_tool.bytes_crossing, Some(crossing));
-        add_to(&mut by_tool.steps_used, Some(link.steps_used));
+        count(&mut delegations.by_tool, Some(&link.tool), |by_tool: &mut DelegateUse| {
+            by_tool.asked += 1;
+            by_tool.failed += u64::from(link.error.is_some());
+            add_to(&mut by_tool.bytes_crossing, Some(crossing));
+            add_to(&mut by_tool.steps_used, Some(link.steps_used));
+        });
         if delegations.links.len() < MAX_LISTED_LINKS {
             delegations.links.push(link);
         } else {
@@ -445,12 +485,15 @@ impl Tally {
     }
 }
 
-/// The counter of `key`, or of all others once the table is full.
-fn entry<'t, T: Default>(table: &'t mut BTreeMap<String, T>, key: Option<&str>) -> &'t mut T {
-    let key = key.map_or_else(|| UNSET.to_owned(), clip);
+/// Adds to the counter of `key`, or to that of all others once the table is full.
+fn count<T: Default>(table: &mut BTreeMap<String, T>, key: Option<&str>, add: impl FnOnce(&mut T)) {
+    let key = clip(key.unwrap_or(UNSET));
+    if let Some(known) = table.get_mut(&*key) {
+        return add(known);
+    }
     // One place is kept for the others themselves.
-    let key = if table.len() + 1 < MAX_KEYS || table.contains_key(&key) { key } else { OTHERS.to_owned() };
-    table.entry(key).or_default()
+    let key = if table.len() + 1 < MAX_KEYS { key.into_owned() } else { OTHERS.to_owned() };
+    add(table.entry(key).or_default());
 }
 
 /// Adds what a span claims; a nonsensical claim must not overflow.

@@ -5,7 +5,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tracing::span;
 use tracing_subscriber::registry::{Extensions, ExtensionsMut, LookupSpan, SpanRef};
 
 use crate::fields::Fields;
@@ -50,18 +49,15 @@ impl LayerId {
     }
 
     /// Takes later values into the fields of a span's state, if it has one.
-    ///
-    /// The values are read before the state is touched, as a value's `Debug` is code of the caller: it may panic.
     pub(crate) fn record<'a, S, T>(
         self,
         span: &SpanRef<'a, S>,
-        values: &span::Record<'_>,
+        later: Fields,
         fields: impl FnOnce(&mut T) -> &mut Fields,
     ) where
         S: LookupSpan<'a>,
         T: Send + Sync + 'static,
     {
-        let later = Fields::recorded(values);
         if let Some(state) = self.get_mut::<T>(&mut span.extensions_mut()) {
             fields(state).merge(later);
         }

@@ -125,7 +125,7 @@ where
             parent: parent.map(|(_, span)| span),
             follows_from: Vec::new(),
             opened: Instant::now(),
-            fields: Fields::created(attributes),
+            fields: Fields::created(attributes, |_| true),
         };
         let Open { trace, span: number, parent, fields, .. } = &open;
         let opened = OpenedSpan { name: span.name(), trace: *trace, span: *number, parent: *parent, fields };
@@ -137,7 +137,7 @@ where
         let Some(span) = context.span(id).filter(|span| span.metadata().target() == names::TARGET) else {
             return;
         };
-        self.id.record(&span, values, |open: &mut Open| &mut open.fields);
+        self.id.record(&span, Fields::recorded(values, |_| true), |open: &mut Open| &mut open.fields);
     }
 
     fn on_follows_from(&self, id: &span::Id, follows: &span::Id, context: Context<'_, S>) {

@@ -1,5 +1,6 @@
 //! Field values made fit for a terminal.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,10 +9,14 @@ use std::time::Duration;
 const MAX_CHARS: usize = 120;
 
 /// Cuts a value that is too long and marks the cut.
-pub(crate) fn clip(text: &str) -> String {
+pub(crate) fn clip(text: &str) -> Cow<'_, str> {
+    // No text has more characters than bytes.
+    if text.len() <= MAX_CHARS {
+        return text.into();
+    }
     match text.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
     }
 }
 

@@ -11,7 +11,7 @@ use sommelier_handoff::{
 use sommelier_protocol::{ModelRequest, ModelResponse, StopReason, ToolName, ToolUse};
 use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
 use tracing::field::Empty;
-use tracing::{Span, info_span};
+use tracing::{Span, info_span, record_all};
 
 /// The target of every span of this crate.
 pub const TARGET: &str = "sommelier";
@@ -39,7 +39,7 @@ pub(crate) fn workflow(run: &Run, told: Told<'_>) -> Span {
         target: TARGET,
         parent: None,
         "invoke_workflow",
-        otel.name = format!("invoke_workflow {entry}"),
+        otel.name = format_args!("invoke_workflow {entry}"),
         otel.kind = "internal",
         gen_ai.operation.name = "invoke_workflow",
         gen_ai.agent.name = entry.as_str(),
@@ -72,8 +72,7 @@ pub(crate) fn record_end(workflow: &Span, end: &RunEnd) {
 /// Where the run's records end: kept outside of the journal, it tells later whether a tail was cut off.
 pub(crate) fn record_head(workflow: &Span, head: Option<Head>) {
     if let Some(head) = head {
-        workflow.record("journal_seq", head.seq);
-        workflow.record("journal_hash", head.hash.to_string());
+        record_all!(workflow, journal_seq = head.seq, journal_hash = head.hash.to_string());
     }
 }
 
@@ -102,7 +101,7 @@ pub(crate) fn agent(parent: &Span, run: &Run, after: Option<&Span>) -> Span {
         target: TARGET,
         parent: parent,
         "invoke_agent",
-        otel.name = format!("invoke_agent {name}"),
+        otel.name = format_args!("invoke_agent {name}"),
         otel.kind = "internal",
         gen_ai.operation.name = "invoke_agent",
         gen_ai.agent.name = name.as_str(),
@@ -121,7 +120,7 @@ pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>,
         target: TARGET,
         parent: agent,
         "chat",
-        otel.name = format!("chat {name}"),
+        otel.name = format_args!("chat {name}"),
         otel.kind = if model.label().is_some() { "internal" } else { "client" },
         gen_ai.operation.name = "chat",
         gen_ai.conversation.id = conversation,
@@ -173,25 +172,26 @@ fn clipped(text: &str) -> &str {
 pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, ModelError>) {
     match response {
         Ok(response) => {
-            if !response.id.is_empty() {
-                chat.record("gen_ai.response.id", clipped(&response.id));
-            }
-            chat.record("gen_ai.response.model", clipped(&response.model));
-            if let Some(stop) = &response.stop_reason {
-                let known = !matches!(stop, StopReason::Other(_));
-                chat.record("gen_ai.response.finish_reasons", if known { stop.as_str() } else { "_other" });
-            }
-            chat.record("gen_ai.usage.input_tokens", response.usage.total_input_tokens());
-            chat.record("gen_ai.usage.output_tokens", response.usage.output_tokens);
-            chat.record("gen_ai.usage.cache_read.input_tokens", response.usage.cache_read_input_tokens);
-            chat.record("gen_ai.usage.cache_write.input_tokens", response.usage.cache_creation_input_tokens);
+            let finish = response.stop_reason.as_ref().map(|stop| match stop {
+                StopReason::Other(_) => "_other",
+                known => known.as_str(),
+            });
+            record_all!(
+                chat,
+                gen_ai.response.id = (!response.id.is_empty()).then(|| clipped(&response.id)),
+                gen_ai.response.model = clipped(&response.model),
+                gen_ai.response.finish_reasons = finish,
+                gen_ai.usage.input_tokens = response.usage.total_input_tokens(),
+                gen_ai.usage.output_tokens = response.usage.output_tokens,
+                gen_ai.usage.cache_read.input_tokens = response.usage.cache_read_input_tokens,
+                gen_ai.usage.cache_write.input_tokens = response.usage.cache_creation_input_tokens,
+            );
         }
         Err(error) => {
             fail(chat, error.kind());
             let (read, written) = error.tokens();
             if (read, written) != (0, 0) {
-                chat.record("gen_ai.usage.input_tokens", read);
-                chat.record("gen_ai.usage.output_tokens", written);
+                record_all!(chat, gen_ai.usage.input_tokens = read, gen_ai.usage.output_tokens = written);
             }
         }
     }
@@ -203,7 +203,7 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, is_shown: b
         target: TARGET,
         parent: parent,
         "execute_tool",
-        otel.name = format!("execute_tool {}", call.name()),
+        otel.name = format_args!("execute_tool {}", call.name()),
         otel.kind = "internal",
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = call.name(),
@@ -257,7 +257,7 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop, is_shown: bool) -
         target: TARGET,
         parent: sender,
         "handoff",
-        otel.name = format!("execute_tool handoff_to_specialist {to}"),
+        otel.name = format_args!("execute_tool handoff_to_specialist {to}"),
         otel.kind = "internal",
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = sommelier_handoff::HANDOFF_TO_SPECIALIST,
@@ -360,7 +360,7 @@ impl Question<'_> {
             target: TARGET,
             parent: asker,
             "delegate",
-            otel.name = format!("execute_tool {}", self.tool),
+            otel.name = format_args!("execute_tool {}", self.tool),
             otel.kind = "internal",
             gen_ai.operation.name = "execute_tool",
             gen_ai.tool.name = self.tool.as_str(),
@@ -391,9 +391,12 @@ impl Question<'_> {
 /// What came of a branch.
 pub(crate) fn record_branch(delegate: &Span, done: &Done) {
     let status = done.status();
-    delegate.record("status", status.as_str());
-    delegate.record("steps_used", u64::from(done.run().cost().model_calls));
-    delegate.record("end", done.end().as_str());
+    record_all!(
+        delegate,
+        status = status.as_str(),
+        steps_used = u64::from(done.run().cost().model_calls),
+        end = done.end().as_str(),
+    );
     record_measure(delegate, done.end());
     if status != DelegateStatus::Done {
         // Under a contract a branch may answer that it is not done; how it ended is no error then.
@@ -404,8 +407,7 @@ pub(crate) fn record_branch(delegate: &Span, done: &Done) {
 
 /// Why a question opened no branch.
 pub(crate) fn record_unasked(delegate: &Span, refusal: &DelegateRefusal) {
-    delegate.record("status", "refused");
-    delegate.record("refusal", refusal.code());
+    record_all!(delegate, status = "refused", refusal = refusal.code());
     if let DelegateRefusal::BudgetSpent { measure, .. } = refusal {
         delegate.record("measure", measure.as_str());
     }
@@ -416,13 +418,15 @@ pub(crate) fn record_unasked(delegate: &Span, refusal: &DelegateRefusal) {
 pub(crate) fn record_hop(handoff: &Span, outcome: &HopOutcome, since_user: u32) {
     match outcome {
         HopOutcome::Taken { number } => {
-            handoff.record("outcome", "taken");
-            handoff.record("hop", u64::from(*number));
-            handoff.record("hop_of_message", u64::from(since_user) + 1);
+            record_all!(
+                handoff,
+                outcome = "taken",
+                hop = u64::from(*number),
+                hop_of_message = u64::from(since_user) + 1,
+            );
         }
         HopOutcome::Refused { refusal } => {
-            handoff.record("outcome", "refused");
-            handoff.record("refusal", refusal.guard().as_str());
+            record_all!(handoff, outcome = "refused", refusal = refusal.guard().as_str());
             fail(handoff, refusal.code());
         }
     }
