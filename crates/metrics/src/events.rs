@@ -73,7 +73,7 @@ where
             return;
         }
         let Some(span) = context.span(id) else { return };
-        let fields = Fields::created(attributes, |_| true);
+        let fields = Fields::created(attributes);
         self.tell(at_the_opening(span.name()), &fields);
         self.id.put(&mut span.extensions_mut(), fields);
     }
@@ -82,7 +82,7 @@ where
         let Some(span) = context.span(id).filter(|span| span.metadata().target() == names::TARGET) else {
             return;
         };
-        self.id.record(&span, Fields::recorded(values, |_| true), |fields: &mut Fields| fields);
+        self.id.record(&span, values, |fields: &mut Fields| fields);
     }
 
     fn on_close(&self, id: span::Id, context: Context<'_, S>) {

@@ -32,20 +32,20 @@ pub enum FieldValue {
 }
 
 impl Fields {
-    /// The fields given when a span is created, of those that are `kept` by their name.
-    pub(crate) fn created(attributes: &span::Attributes<'_>, kept: impl Fn(&str) -> bool) -> Self {
-        let mut reading = Reading { fields: Self::default(), kept };
-        attributes.record(&mut reading);
-        reading.fields
+    /// The fields given when a span is created.
+    pub(crate) fn created(attributes: &span::Attributes<'_>) -> Self {
+        let mut fields = Self::default();
+        attributes.record(&mut fields);
+        fields
     }
 
-    /// The fields of one later `record`, of those that are `kept` by their name.
+    /// The fields of one later `record`.
     ///
     /// They are read before any lock is taken, as a value's `Debug` is code of the caller: it may panic.
-    pub(crate) fn recorded(values: &span::Record<'_>, kept: impl Fn(&str) -> bool) -> Self {
-        let mut reading = Reading { fields: Self::default(), kept };
-        values.record(&mut reading);
-        reading.fields
+    pub(crate) fn recorded(values: &span::Record<'_>) -> Self {
+        let mut fields = Self::default();
+        values.record(&mut fields);
+        fields
     }
 
     /// Takes over `later`, whose values win.
@@ -53,11 +53,6 @@ impl Fields {
         for (name, value) in later.0 {
             self.set(name, value);
         }
-    }
-
-    /// Whether nothing was recorded.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// The fields and their names.
@@ -114,49 +109,32 @@ impl Fields {
     }
 }
 
-/// Reads what is recorded. A value that nobody keeps is neither copied nor formatted.
-struct Reading<K> {
-    fields: Fields,
-    kept: K,
-}
-
-impl<K: Fn(&str) -> bool> Reading<K> {
-    fn keep(&mut self, field: &Field, value: impl FnOnce() -> FieldValue) {
-        let name = field.name();
-        if (self.kept)(name) {
-            self.fields.set(name, value());
-        }
-    }
-}
-
-impl<K: Fn(&str) -> bool> Visit for Reading<K> {
+impl Visit for Fields {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.keep(field, || FieldValue::Float(value));
+        self.set(field.name(), FieldValue::Float(value));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.keep(field, || FieldValue::Signed(value));
+        self.set(field.name(), FieldValue::Signed(value));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.keep(field, || FieldValue::Unsigned(value));
+        self.set(field.name(), FieldValue::Unsigned(value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.keep(field, || FieldValue::Flag(value));
+        self.set(field.name(), FieldValue::Flag(value));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.keep(field, || FieldValue::Text(value.to_owned()));
+        self.set(field.name(), FieldValue::Text(value.to_owned()));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.keep(field, || {
-            let mut text = String::new();
-            // A `Debug` that gives up keeps what it wrote until then; `format!` would panic.
-            let _ = write!(text, "{value:?}");
-            FieldValue::Text(text)
-        });
+        let mut text = String::new();
+        // A `Debug` that gives up keeps what it wrote until then; `format!` would panic.
+        let _ = write!(text, "{value:?}");
+        self.set(field.name(), FieldValue::Text(text));
     }
 }
 

@@ -83,12 +83,15 @@ mod fields;
 mod layer;
 pub mod lines;
 pub mod names;
+mod open;
 mod quality;
 mod recent;
 mod report;
 mod slots;
 mod spans;
+mod tally;
 mod text;
+mod told;
 pub mod tree;
 
 pub use closed::ClosedSpan;

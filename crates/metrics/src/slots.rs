@@ -5,12 +5,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tracing::span;
 use tracing_subscriber::registry::{Extensions, ExtensionsMut, LookupSpan, SpanRef};
 
 use crate::fields::Fields;
 
 /// Tells one layer from another of the same type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LayerId(u64);
 
 impl LayerId {
@@ -49,15 +50,18 @@ impl LayerId {
     }
 
     /// Takes later values into the fields of a span's state, if it has one.
+    ///
+    /// The values are read before the state is touched, as a value's `Debug` is code of the caller: it may panic.
     pub(crate) fn record<'a, S, T>(
         self,
         span: &SpanRef<'a, S>,
-        later: Fields,
+        values: &span::Record<'_>,
         fields: impl FnOnce(&mut T) -> &mut Fields,
     ) where
         S: LookupSpan<'a>,
         T: Send + Sync + 'static,
     {
+        let later = Fields::recorded(values);
         if let Some(state) = self.get_mut::<T>(&mut span.extensions_mut()) {
             fields(state).merge(later);
         }

@@ -146,7 +146,7 @@ where
             parent,
             opened: Instant::now(),
             duration_us: 0,
-            fields: Fields::created(attributes, |_| true),
+            fields: Fields::created(attributes),
         };
         let node = lock(&tree).grow(node);
         self.id.put(&mut span.extensions_mut(), Open { tree, node });
@@ -156,7 +156,7 @@ where
         let Some(span) = context.span(id).filter(|span| span.metadata().target() == names::TARGET) else {
             return;
         };
-        let later = Fields::recorded(values, |_| true);
+        let later = Fields::recorded(values);
         if let Some(Open { tree, node: Some(node) }) = self.id.get::<Open>(&span.extensions())
             && let Some(node) = lock(tree).nodes.get_mut(*node)
         {

@@ -333,6 +333,59 @@ fn one_handle_counts_once_and_two_count_apart() {
     assert_eq!(other.report().without_times(), running_report(1));
 }
 
+/// Branches that are open at once are those of one workflow, however many layers of one handle are told of them.
+#[test]
+fn a_branch_is_open_once_under_two_layers_of_one_handle() {
+    let twice = Metrics::new();
+    let subscriber = tracing_subscriber::registry().with(twice.layer()).with(twice.layer());
+    tracing::subscriber::with_default(subscriber, || delegating_case("c-17"));
+    let once = watch(|| delegating_case("c-17"));
+    assert_eq!(twice.report().delegations.most_at_once, once.delegations.most_at_once);
+    assert_eq!(twice.report().without_times(), once.without_times());
+}
+
+/// Each registry gives its ids out from the first one on, so spans of two that are open at the same time bear the same.
+#[test]
+fn one_handle_keeps_the_spans_of_two_registries_apart() {
+    let metrics = Metrics::new();
+    let dispatches = [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry().with(metrics.layer())));
+    let spans = dispatches.each_ref().map(|dispatch| {
+        dispatcher::with_default(dispatch, || {
+            let workflow = workflow();
+            let chat = chat(&agent(&workflow, "booking_agent"), "booking_agent", (0, 0), "end_turn");
+            (workflow, chat)
+        })
+    });
+    assert_eq!(spans[0].1.id(), spans[1].1.id());
+    for ((dispatch, (workflow, chat)), tokens) in dispatches.iter().zip(spans).zip([10_u64, 200]) {
+        dispatcher::with_default(dispatch, || {
+            chat.record("gen_ai.usage.input_tokens", tokens);
+            workflow.record("end", if tokens == 10 { "answered" } else { "turn_limit" });
+            drop((chat, workflow));
+        });
+    }
+    let report = metrics.report();
+    assert_eq!(report.workflows.by_end, counts([("answered", 1), ("turn_limit", 1)]));
+    assert_eq!(report.model.total, ModelUse { calls: 2, failed: 0, input_tokens: 210, output_tokens: 0 });
+}
+
+/// A value is shown by code of the caller, which may be traced as well.
+#[test]
+fn a_value_may_open_a_span_while_it_is_shown() {
+    struct Traced;
+    impl std::fmt::Debug for Traced {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            drop(tool(&Span::none(), "look_up"));
+            f.write_str("not_found")
+        }
+    }
+    let report = watch(|| {
+        tool(&Span::none(), "get_quote").record("error.type", tracing::field::debug(Traced));
+    });
+    assert_eq!(report.tools.total, ToolUse { runs: 2, failed: 1 });
+    assert_eq!(report.tools.errors, counts([("not_found", 1)]));
+}
+
 #[test]
 fn a_value_that_cannot_be_shown_spoils_no_count() {
     struct Broken;

@@ -120,6 +120,14 @@ pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>,
         target: TARGET,
         parent: agent,
         "chat",
+        // A field is looked for by its name, from the first on: those that each call records later stand first.
+        gen_ai.response.id = Empty,
+        gen_ai.response.model = Empty,
+        gen_ai.response.finish_reasons = Empty,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        gen_ai.usage.cache_read.input_tokens = Empty,
+        gen_ai.usage.cache_write.input_tokens = Empty,
         otel.name = format_args!("chat {name}"),
         otel.kind = if model.label().is_some() { "internal" } else { "client" },
         gen_ai.operation.name = "chat",
@@ -128,13 +136,6 @@ pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>,
         gen_ai.request.model = name,
         gen_ai.request.max_tokens = request.max_tokens,
         gen_ai.agent.name = &*request.caller,
-        gen_ai.response.id = Empty,
-        gen_ai.response.model = Empty,
-        gen_ai.response.finish_reasons = Empty,
-        gen_ai.usage.input_tokens = Empty,
-        gen_ai.usage.output_tokens = Empty,
-        gen_ai.usage.cache_read.input_tokens = Empty,
-        gen_ai.usage.cache_write.input_tokens = Empty,
         gen_ai.system_instructions = Empty,
         gen_ai.input.messages = Empty,
         gen_ai.output.messages = Empty,
@@ -165,6 +166,9 @@ pub(crate) fn show_reply(chat: &Span, reply: &ModelResponse) {
 /// The first 64 bytes or so of an id, a name or a code that came from outside: enough to find it again, and
 /// nothing that fills a trace.
 fn clipped(text: &str) -> &str {
+    if text.len() <= 64 {
+        return text;
+    }
     text.char_indices().nth(64).map_or(text, |(end, _)| &text[..end])
 }
 

@@ -128,6 +128,12 @@ fn ratios() {
 fn traced(relay: &Relay) {
     let runner = Runner::new(ours::Wired).conversation("c").clock(|| 0);
     let off = || ours::driven(&runner, relay);
+    let bare = Dispatch::new(registry());
+    ratio_alone(
+        "running case with wire, a registry without a layer / tracing off",
+        watched(&bare, &off),
+        off,
+    );
     let metrics = Metrics::new();
     let counted = Dispatch::new(registry().with(metrics.layer()));
     ratio("running case with wire, metrics layer / tracing off", 1.3, watched(&counted, &off), off);

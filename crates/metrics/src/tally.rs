@@ -1,0 +1,265 @@
+//! The counts, and the spans that are open.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::names;
+use crate::open::{Key, Kind, Open, OpenSpans, Timing};
+use crate::recent::Recent;
+use crate::report::{
+    DelegateUse, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelUse, Report, ToolUse,
+};
+use crate::text::{clip, clip_id, micros};
+use crate::told::{Number, Text, Told};
+
+/// Stands where a span did not say.
+const UNSET: &str = "(unset)";
+/// Stands for all keys past [`MAX_KEYS`].
+const OTHERS: &str = "(others)";
+
+/// What a [`Metrics`](crate::Metrics) and its layers share.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    report: Report,
+    /// One for each listed hop, as the receiver's first chat ends later than the handoff.
+    timings: Vec<Arc<Timing>>,
+    pub(crate) open: OpenSpans,
+    /// Handoffs closed lately: a receiver's span may be opened after the handoff's has closed.
+    closed: Recent<Key, Arc<Timing>>,
+}
+
+impl Tally {
+    pub(crate) fn report(&self) -> Report {
+        let mut report = self.report.clone();
+        for (hop, timing) in report.handoffs.hops.iter_mut().zip(&self.timings) {
+            hop.first_chat_us = timing.first_chat_us.get().copied();
+        }
+        report
+    }
+
+    /// A branch is counted among those that are open under its workflow. A question without a target opens none.
+    ///
+    /// A span that is open already was told by another layer of the same subscriber.
+    pub(crate) fn open(&mut self, key: Key, mut open: Open) {
+        if self.open.get(key).is_some() {
+            return;
+        }
+        if open.kind == Kind::Delegate && open.told.text(Text::Target).is_some() {
+            open.branches = 1;
+            let at_once = self.open.workflow(open.around).map_or(1, |workflow| {
+                workflow.branches += 1;
+                workflow.branches
+            });
+            let most = &mut self.report.delegations.most_at_once;
+            *most = (*most).max(at_once);
+        }
+        self.open.insert(key, open);
+    }
+
+    /// A receiver follows from the handoff to it, which may have closed.
+    pub(crate) fn follow(&mut self, receiver: Key, handoff: Key) {
+        let timing = match self.open.get(handoff) {
+            Some(open) if open.kind == Kind::Handoff => open.timing.clone(),
+            _ => self.closed.recall(&handoff),
+        };
+        if let Some(timing) = timing
+            && let Some(open) = self.open.get_mut(receiver)
+            && open.kind == Kind::Agent
+        {
+            open.timing = Some(timing);
+        }
+    }
+
+    pub(crate) fn close(&mut self, key: Key) {
+        let Some(open) = self.open.remove(key) else { return };
+        match open.kind {
+            Kind::Workflow => self.close_workflow(&open.told),
+            Kind::Agent => {}
+            Kind::Chat => self.close_chat(&open),
+            Kind::Tool => self.close_tool(&open.told),
+            Kind::Handoff => self.close_handoff(key, &open),
+            Kind::Delegate => self.close_delegate(&open),
+        }
+    }
+
+    fn close_workflow(&mut self, told: &Told) {
+        self.constraints(told);
+        let workflows = &mut self.report.workflows;
+        workflows.closed += 1;
+        workflows.conversations += u64::from(told.number(Number::Begins) > 0);
+        count(&mut workflows.by_end, told.text(Text::End), |ends| *ends += 1);
+        self.spent(told);
+    }
+
+    fn close_chat(&mut self, open: &Open) {
+        let receiver = self.open.around(open).find(|above| above.kind == Kind::Agent);
+        if let Some(Timing { opened, first_chat_us }) = receiver.and_then(|agent| agent.timing.as_deref()) {
+            first_chat_us.get_or_init(|| micros(opened.elapsed()));
+        }
+
+        let told = &open.told;
+        let add = |used: &mut ModelUse| {
+            used.calls += 1;
+            used.failed += u64::from(told.text(Text::Error).is_some());
+            add_to(&mut used.input_tokens, told.number(Number::InputTokens));
+            add_to(&mut used.output_tokens, told.number(Number::OutputTokens));
+        };
+        let model = &mut self.report.model;
+        add(&mut model.total);
+        count(&mut model.by_agent, self.open.agent(open), add);
+    }
+
+    fn close_tool(&mut self, told: &Told) {
+        let error = told.text(Text::Error);
+        let tools = &mut self.report.tools;
+        let add = |used: &mut ToolUse| {
+            used.runs += 1;
+            used.failed += u64::from(error.is_some());
+        };
+        add(&mut tools.total);
+        count(&mut tools.by_tool, told.text(Text::Tool), add);
+        if error.is_some() {
+            count(&mut tools.errors, error, |errors| *errors += 1);
+        }
+    }
+
+    fn close_handoff(&mut self, key: Key, open: &Open) {
+        let told = &open.told;
+        let handoffs = &mut self.report.handoffs;
+        match told.text(Text::Outcome) {
+            Some(names::TAKEN) => {
+                let hop = Hop {
+                    number: told.number(Number::Hop),
+                    from: or_unset(self.open.agent(open)),
+                    to: or_unset(told.text(Text::Target)),
+                    package_bytes: told.number(Number::PackageBytes),
+                    history_bytes: told.number(Number::HistoryBytes),
+                    transfer_us: open.elapsed_us(),
+                    first_chat_us: None,
+                };
+                if let Some(timing) = &open.timing {
+                    self.closed.remember(key, Arc::clone(timing));
+                }
+                let is_again = told.number(Number::HopOfMessage) > 1;
+                add_to(&mut handoffs.bytes_by_reference, told.number(Number::ReferenceBytes));
+                self.take_hop(hop, is_again, open.timing.clone());
+            }
+            Some(names::REFUSED) => {
+                handoffs.asked += 1;
+                handoffs.refused += 1;
+                let guard = told.text(Text::Refusal).or_else(|| told.text(Text::Error));
+                count(&mut handoffs.refusals, guard, |refused| *refused += 1);
+            }
+            // It is asked for once, and tried again under the same id.
+            Some(names::FAILED) if told.text(Text::Error) == Some(names::UNWRITTEN) => {
+                handoffs.unwritten += 1;
+            }
+            _ => handoffs.asked += 1,
+        }
+    }
+
+    fn close_delegate(&mut self, open: &Open) {
+        if let Some(workflow) = self.open.workflow(open.around) {
+            workflow.branches = workflow.branches.saturating_sub(open.branches);
+        }
+        let told = &open.told;
+        let id = |name| told.text(name).map_or_else(|| UNSET.to_owned(), clip_id);
+        let link = Link {
+            parent_run: id(Text::ParentRun),
+            child_run: id(Text::ChildRun),
+            from: or_unset(self.open.agent(open)),
+            tool: or_unset(told.text(Text::Tool)),
+            to: told.text(Text::Target).map(|name| clip(name).into_owned()),
+            status: or_unset(told.text(Text::Status)),
+            error: told.text(Text::Error).map(|error| clip(error).into_owned()),
+            package_bytes: told.number(Number::PackageBytes),
+            steps_used: told.number(Number::StepsUsed),
+            took_us: open.elapsed_us(),
+        };
+        let above = self.open.around(open).filter(|above| above.kind == Kind::Delegate).count();
+        let refusal = told.text(Text::Refusal).or_else(|| told.text(Text::Error));
+        self.constraints(told);
+        self.link(link, refusal, 1 + above as u64);
+        self.spent(told);
+    }
+
+    /// Something was used up, if the span says so.
+    fn spent(&mut self, told: &Told) {
+        if let Some(measure) = told.text(Text::Measure) {
+            count(&mut self.report.spent, Some(measure), |spent| *spent += 1);
+        }
+    }
+
+    fn take_hop(&mut self, hop: Hop, is_again: bool, timing: Option<Arc<Timing>>) {
+        let handoffs = &mut self.report.handoffs;
+        handoffs.asked += 1;
+        handoffs.taken += 1;
+        handoffs.again += u64::from(is_again);
+        add_to(&mut handoffs.bytes_crossing, hop.package_bytes);
+        add_to(&mut handoffs.bytes_left_behind, hop.history_bytes);
+        match timing {
+            Some(timing) if handoffs.hops.len() < MAX_LISTED_HOPS => {
+                handoffs.hops.push(hop);
+                self.timings.push(timing);
+            }
+            _ => handoffs.hops_unlisted += 1,
+        }
+    }
+
+    fn constraints(&mut self, told: &Told) {
+        let constraints = &mut self.report.handoffs.constraints;
+        add_to(&mut constraints.kept, told.number(Number::ConstraintsKept));
+        add_to(&mut constraints.broken, told.number(Number::ConstraintsBroken));
+        add_to(&mut constraints.unchecked, told.number(Number::ConstraintsUnchecked));
+        add_to(&mut constraints.unknown, told.number(Number::ConstraintsUnknown));
+    }
+
+    /// `depth` is 1 where the question was not asked within a branch.
+    fn link(&mut self, link: Link, refusal: Option<&str>, depth: u64) {
+        let delegations = &mut self.report.delegations;
+        let is_refused = link.status == names::REFUSED;
+        let crossing = if is_refused { 0 } else { link.package_bytes };
+        delegations.asked += 1;
+        count(&mut delegations.by_status, Some(&link.status), |asked| *asked += 1);
+        if is_refused {
+            count(&mut delegations.refusals, refusal, |refused| *refused += 1);
+        } else {
+            delegations.deepest = delegations.deepest.max(depth);
+        }
+        add_to(&mut delegations.bytes_crossing, crossing);
+        // What a branch within a branch used is told by the outer one too.
+        add_to(&mut delegations.steps_used, if depth == 1 { link.steps_used } else { 0 });
+        count(&mut delegations.by_tool, Some(&link.tool), |by_tool: &mut DelegateUse| {
+            by_tool.asked += 1;
+            by_tool.failed += u64::from(link.error.is_some());
+            add_to(&mut by_tool.bytes_crossing, crossing);
+            add_to(&mut by_tool.steps_used, link.steps_used);
+        });
+        if delegations.links.len() < MAX_LISTED_LINKS {
+            delegations.links.push(link);
+        } else {
+            delegations.links_unlisted += 1;
+        }
+    }
+}
+
+/// A name that is fit to be kept.
+fn or_unset(name: Option<&str>) -> String {
+    clip(name.unwrap_or(UNSET)).into_owned()
+}
+
+/// Adds to the counter of `key`, or to that of all others once the table is full.
+fn count<T: Default>(table: &mut BTreeMap<String, T>, key: Option<&str>, add: impl FnOnce(&mut T)) {
+    let key = clip(key.unwrap_or(UNSET));
+    if let Some(known) = table.get_mut(&*key) {
+        return add(known);
+    }
+    // One place is kept for the others themselves.
+    let key = if table.len() + 1 < MAX_KEYS { key.into_owned() } else { OTHERS.to_owned() };
+    add(table.entry(key).or_default());
+}
+
+/// Adds what a span claims; a nonsensical claim must not overflow.
+fn add_to(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
