@@ -9,9 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use tracing::{Span, dispatcher};
 
 use crate::conduct::Ended;
+use crate::driven::Driven;
 use crate::durable::Works;
 use crate::mailbox::Signals;
-use crate::runner::{Around, Driven, Unwritten};
+use crate::runner::{Around, Unwritten};
 use crate::secrets::Vault;
 use crate::{RunError, Runner, spans};
 

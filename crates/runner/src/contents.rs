@@ -91,6 +91,20 @@ fn told_of(message: &Message) -> String {
     all.collect::<Vec<_>>().join(",")
 }
 
+/// What the user said last, where no result of a tool has come since.
+pub(crate) fn last_words(messages: &[Message]) -> Option<String> {
+    let last = messages.last().filter(|message| message.role == Role::User)?;
+    let parts: Vec<_> =
+        said(&last.content).into_iter().filter(|part| matches!(part, Part::Text { .. })).collect();
+    (!parts.is_empty()).then(|| json(&[Said { role: role(&last.role), parts, finish_reason: None }]))
+}
+
+/// What a run was answered with.
+pub(crate) fn answer(text: &str) -> String {
+    let parts = vec![Part::Text { content: clipped(text) }];
+    json(&[Said { role: "assistant", parts, finish_reason: None }])
+}
+
 /// What a model replied.
 pub(crate) fn reply(reply: &ModelResponse) -> String {
     let reason = reply.stop_reason.as_ref().map(StopReason::as_str);

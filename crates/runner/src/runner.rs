@@ -17,11 +17,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::Span;
 
-use crate::conduct::Ended;
 use crate::dispatch::Pass;
+use crate::driven::Driven;
 use crate::durable::Log;
 use crate::journal::MAX_BODY;
 use crate::mailbox::Signals;
+use crate::root::Root;
 use crate::secrets::{Redact, Secrets, Vault};
 use crate::seen::Seen;
 use crate::spans::Told;
@@ -298,26 +299,14 @@ impl<'m> Runner<'m> {
     ) -> Result<Driven<T>, RunError> {
         let told = around.log.map(Log::told).unwrap_or_default();
         let told = Told { trace: told.trace.or(self.trace.as_deref()), ..told };
-        let workflow = spans::workflow(step.run(), told);
-        let ended = Ended::of(step.run());
-        let driven = self.drive_under(relay, step, &workflow, at_handoff, around);
-        let driven = driven.inspect_err(|error| spans::record_stopped(&workflow, error))?;
+        let root = Root::open(relay, &step, told, around.vault.is_shown());
+        let driven = self.drive_under(relay, step, root.span(), at_handoff, around);
+        let driven = driven.inspect_err(|error| root.stop(error))?;
         // The answer leaves after its record is safe.
         if let Some(log) = around.log {
-            log.flush()
-                .map_err(RunError::Unkept)
-                .inspect_err(|error| spans::record_stopped(&workflow, error))?;
-            spans::record_head(&workflow, log.head());
+            log.flush().map_err(RunError::Unkept).inspect_err(|error| root.stop(error))?;
         }
-        if let Some(run) = driven.run() {
-            ended.record_since(&workflow, run);
-        }
-        match &driven {
-            Driven::Done(done) => spans::record_end(&workflow, done.end()),
-            Driven::Waiting(_) => spans::record_waiting(&workflow),
-            Driven::TakenOut(_) => spans::record_handed_off(&workflow),
-            Driven::Unwritten(..) => spans::record_unwritten(&workflow),
-        }
+        root.close(&driven, around.log.and_then(Log::head));
         Ok(driven)
     }
 
@@ -646,35 +635,6 @@ enum Begun {
     Never,
     /// It came from outside: another process may be at work on it.
     Perhaps,
-}
-
-/// What a step was driven to.
-pub(crate) enum Driven<T> {
-    Done(Done),
-    /// Nothing can go on before a person has answered.
-    Waiting(Step),
-    TakenOut(T),
-    /// A handoff could not be written down, here or in a branch, so it was not taken.
-    Unwritten(Step, Unwritten),
-}
-
-impl<T> Driven<T> {
-    /// The run; `None` when its handoff was taken out, and the run with it.
-    fn run(&self) -> Option<&Run> {
-        match self {
-            Self::Done(done) => Some(done.run()),
-            Self::Waiting(step) | Self::Unwritten(step, _) => Some(step.run()),
-            Self::TakenOut(_) => None,
-        }
-    }
-
-    /// A step with branches that are open.
-    fn open(step: Step, unwritten: Option<Unwritten>) -> Self {
-        match unwritten {
-            Some(why) => Self::Unwritten(step, why),
-            None => Self::Waiting(step),
-        }
-    }
 }
 
 /// A number that no other process has, and no other call of this.

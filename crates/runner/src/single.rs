@@ -5,7 +5,8 @@ use sommelier_protocol::Message;
 use sommelier_runtime::{AgentName, Turn};
 use std::ops::ControlFlow;
 
-use crate::runner::{Around, Driven};
+use crate::driven::Driven;
+use crate::runner::Around;
 use crate::secrets::Secrets;
 use crate::{Outcome, RunError, Runner};
 

@@ -48,6 +48,8 @@ pub(crate) fn workflow(run: &Run, told: Told<'_>) -> Span {
         end = Empty,
         trace = told.trace,
         resumed_trace = told.resumed,
+        gen_ai.input.messages = Empty,
+        gen_ai.output.messages = Empty,
         journal_seq = Empty,
         journal_hash = Empty,
         measure = Empty,

@@ -92,6 +92,21 @@ fn contents_are_shown_where_they_are_asked_for() {
     assert_eq!(spans.named("delegate")[0].pick(both), [r#"{"task":"Is there soup?","context":{}}"#, ""]);
 }
 
+/// The root has the two ends of a turn alone: what the user said and what the answer is. A viewer shows them in its list of traces.
+#[test]
+fn the_root_has_what_was_said_and_answered() {
+    let model = script([("till", hands_to("cellar")), ("cellar", says("Here is your wine, Ada."))]);
+    let ends = ["gen_ai.input.messages", "gen_ai.output.messages"];
+    let redacting = runner(&model).redact(|text| text.replace("Ada", "<name>")).show_contents();
+    let said = |role: &str, text: &str| json!([{"role": role, "parts": [{"type": "text", "content": text}]}]);
+    assert_eq!(
+        told(redacting, "A bottle for Ada.").named("invoke_workflow")[0].pick(ends).map(json_of),
+        [said("user", "A bottle for <name>."), said("assistant", "Here is your wine, <name>.")]
+    );
+    let model = script([("till", says("Here."))]);
+    assert_eq!(told(runner(&model), "A bottle.").named("invoke_workflow")[0].pick(ends), ["", ""]);
+}
+
 /// Each result of a reply that called several tools is a message of its own: viewers show one of a message.
 #[test]
 fn each_result_is_a_message_of_its_own() {
