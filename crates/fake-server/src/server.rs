@@ -9,7 +9,7 @@ use sommelier_http::{Pair, Server, Stop};
 use crate::service::Service;
 use crate::{Log, Settings};
 
-/// Connections at a time; one more is closed at once.
+/// Connections at a time; for one more the one is closed that has waited longest for its client.
 const MOST_CONNECTIONS: usize = 256;
 
 /// A server that runs until it is dropped, on the loopback address alone.
@@ -38,8 +38,8 @@ impl FakeServer {
         let (service, patience) = (Arc::new(Service::new(settings.clone())), settings.patience);
         let serving = service.clone();
         let address = (Ipv4Addr::LOCALHOST, port).into();
-        let server = Server::start(address, MOST_CONNECTIONS, patience, move |stream, stop| {
-            serving.converse(stream, stop);
+        let server = Server::start(address, MOST_CONNECTIONS, patience, move |connection, stop| {
+            serving.converse(connection, stop);
         })?;
         Ok(Self { server, service })
     }

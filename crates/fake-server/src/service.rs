@@ -42,8 +42,8 @@ impl Service {
 
     /// Answers what comes over one connection, one request after the other.
     pub(crate) fn converse(&self, line: impl Line, stop: &Stop) {
-        let mut wire =
-            Wire::new(line, Limits { patience: self.settings.patience, max_body: self.settings.max_body });
+        let (patience, max_body) = (self.settings.patience, self.settings.max_body);
+        let mut wire = Wire::new(line, Limits { head: patience, patience, max_body });
         while !stop.is_set() {
             let (incoming, answer, stays) = match wire.read() {
                 Ok(incoming) => {

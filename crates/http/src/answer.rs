@@ -78,26 +78,25 @@ impl Answer {
 }
 
 /// Answers what comes over one connection, one request after the other, until it ends. What cannot be read as a request is
-/// answered too, and is the last one.
+/// answered too, and is the last one. Where `refuse` has an answer to a head, that is sent, and no body is read.
 pub fn converse(
     line: impl Line,
     limits: Limits,
     stop: &Stop,
+    refuse: impl Fn(&Request) -> Option<Answer>,
     answer: impl Fn(Result<&Request, &Wrong>) -> Answer,
 ) {
     let mut wire = Wire::new(line, limits);
     while !stop.is_set() {
-        let (request, answer, stays) = match wire.read() {
-            Ok(request) => {
-                let answer = answer(Ok(&request));
-                let stays = request.stays();
-                (request, answer, stays)
-            }
+        let heard = wire.head().and_then(|head| match refuse(&head) {
+            // A body that was not read stands in the way of what comes behind it.
+            Some(refused) => Ok((refused, head.stays() && !head.has_body(), head)),
+            None => wire.body(head).map(|request| (answer(Ok(&request)), request.stays(), request)),
+        });
+        let (answer, stays, request) = match heard {
+            Ok(heard) => heard,
             Err(Unreadable::Gone) => break,
-            Err(Unreadable::Told(wrong)) => {
-                let answer = answer(Err(&wrong));
-                (wrong.head, answer, false)
-            }
+            Err(Unreadable::Told(wrong)) => (answer(Err(&wrong)), false, wrong.head),
         };
         if !answer.send(&request, stays, wire.out(), stop).unwrap_or_default() {
             break;

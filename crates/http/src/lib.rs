@@ -14,9 +14,9 @@
 //! use std::time::Duration;
 //! use sommelier_http::{Answer, Limits, Server, converse};
 //!
-//! let limits = Limits { patience: Duration::from_secs(5), max_body: 1024 };
-//! let server = Server::start(([127, 0, 0, 1], 0).into(), 8, limits.patience, move |stream, stop| {
-//!     converse(stream, limits, stop, |heard| match heard {
+//! let limits = Limits { head: Duration::from_secs(5), patience: Duration::from_secs(30), max_body: 1024 };
+//! let server = Server::start(([127, 0, 0, 1], 0).into(), 8, limits.patience, move |connection, stop| {
+//!     converse(connection, limits, stop, |_| None, |heard| match heard {
 //!         Ok(request) => Answer::whole(200, "text/plain", format!("you asked for {}", request.path())),
 //!         Err(wrong) => Answer::whole(wrong.status, "text/plain", wrong.why.clone()),
 //!     });
@@ -29,6 +29,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod ahead;
 mod answer;
 mod line;
 mod read;
@@ -40,5 +41,5 @@ pub use answer::{Answer, Body, Next, converse};
 pub use line::{Line, Pair};
 pub use read::{Limits, Request, Unreadable, Wire, Wrong};
 pub use sender::Sender;
-pub use server::Server;
+pub use server::{Connection, Server};
 pub use stop::{Stop, locked};

@@ -20,6 +20,9 @@ pub trait Line {
 
     /// Nothing more will be written.
     fn end_writing(&mut self);
+
+    /// Tells whether its client is waited for, or answered. Whoever keeps many lines closes one first that waits.
+    fn waits(&mut self, _is_waiting: bool) {}
 }
 
 impl Line for &TcpStream {

@@ -6,9 +6,12 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::{Stop, locked};
+use crate::{Line, Stop, locked};
+
+/// How long nobody is taken where the system has no more connections.
+const BREATH: Duration = Duration::from_millis(20);
 
 /// A server that runs until it is dropped.
 #[derive(Debug)]
@@ -20,7 +23,8 @@ pub struct Server {
 
 impl Server {
     /// Listens at `address`, at a free port when that is 0, and has `serve` answer each connection on a thread of its own.
-    /// Beyond `most` connections at a time one more is closed at once; who does not take an answer for `patience` is given up.
+    /// Beyond `most` connections at a time, and where the system has no more of them, the one is closed that has waited longest
+    /// for its client; where none waits, the new one. Who does not take an answer for `patience` is given up.
     ///
     /// # Errors
     /// What the system says when the port is taken or no thread can be had.
@@ -28,7 +32,7 @@ impl Server {
         address: SocketAddr,
         most: usize,
         patience: Duration,
-        serve: impl Fn(&TcpStream, &Stop) + Send + Sync + 'static,
+        serve: impl Fn(&Connection, &Stop) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
@@ -55,17 +59,36 @@ impl Server {
             let _ = thread.join();
         }
     }
+
+    /// Ends it in good order: nobody is let in any more, who waits for its client is let go, what is live hears of the
+    /// [`Stop`], and answers that are on their way have this long to be sent.
+    pub fn end(self, within: Duration) {
+        self.house.stop.set();
+        self.knock();
+        let start = Instant::now();
+        while start.elapsed() < within {
+            let open = locked(&self.house.open);
+            if open.is_empty() {
+                break;
+            }
+            open.values().filter(|connection| connection.waits_since().is_some()).for_each(|it| it.close());
+            drop(open);
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Has the listener look whether it is to end, by one more connection.
+    fn knock(&self) {
+        let _ = TcpStream::connect(reachable(self.address));
+    }
 }
 
 impl Drop for Server {
     /// Closes every connection and waits for their threads.
     fn drop(&mut self) {
         self.house.stop.set();
-        for stream in locked(&self.house.open).values() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-        // The listener hears of it by one more connection.
-        let _ = TcpStream::connect(reachable(self.address));
+        locked(&self.house.open).values().for_each(|connection| connection.close());
+        self.knock();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -82,8 +105,57 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
+/// A connection that a server has taken.
+#[derive(Debug)]
+pub struct Connection {
+    stream: TcpStream,
+    /// Since when its client is waited for, while it is.
+    waits: Mutex<Option<Instant>>,
+}
+
+impl Connection {
+    fn new(stream: TcpStream) -> Self {
+        Self { stream, waits: Mutex::new(Some(Instant::now())) }
+    }
+
+    /// What it is made of.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    fn waits_since(&self) -> Option<Instant> {
+        *locked(&self.waits)
+    }
+
+    fn close(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+impl Line for &Connection {
+    fn read(&mut self, part: &mut [u8], time: Duration) -> io::Result<usize> {
+        (&mut &self.stream).read(part, time)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        (&mut &self.stream).write_all(bytes)
+    }
+
+    fn end_writing(&mut self) {
+        (&mut &self.stream).end_writing();
+    }
+
+    fn waits(&mut self, is_waiting: bool) {
+        let mut waits = locked(&self.waits);
+        *waits = is_waiting.then(|| waits.unwrap_or_else(Instant::now));
+    }
+}
+
 /// Answers what comes over one connection.
-type Serve = Box<dyn Fn(&TcpStream, &Stop) + Send + Sync>;
+type Serve = Box<dyn Fn(&Connection, &Stop) + Send + Sync>;
+
+/// Connections by their numbers.
+type Open = BTreeMap<u64, Arc<Connection>>;
 
 /// What the threads share.
 struct House {
@@ -91,7 +163,7 @@ struct House {
     most: usize,
     patience: Duration,
     stop: Stop,
-    open: Mutex<BTreeMap<u64, TcpStream>>,
+    open: Mutex<Open>,
 }
 
 impl fmt::Debug for House {
@@ -103,17 +175,26 @@ impl fmt::Debug for House {
 impl House {
     fn keep(&self, listener: &TcpListener) {
         thread::scope(|scope| {
-            for (number, stream) in (0..).zip(listener.incoming()) {
+            for (number, taken) in (0..).zip(listener.incoming()) {
                 if self.stop.is_set() {
                     return;
                 }
-                // A connection that is gone before it was taken, or one too many.
-                let Ok(stream) = stream else { continue };
-                if !self.admit(number, &stream) {
+                let stream = match taken {
+                    Ok(stream) => stream,
+                    Err(error) if is_of_one(&error) => continue,
+                    // Whoever knocks is still there: without a pause this would be asked again at once, and for ever.
+                    Err(_) => {
+                        close_idlest(&mut locked(&self.open));
+                        self.stop.wait(BREATH);
+                        continue;
+                    }
+                };
+                let connection = Arc::new(Connection::new(stream));
+                if !self.admit(number, &connection) {
                     continue;
                 }
                 let serve = move || {
-                    self.serve(&stream);
+                    self.serve(&connection);
                     locked(&self.open).remove(&number);
                 };
                 if thread::Builder::new().spawn_scoped(scope, serve).is_err() {
@@ -123,21 +204,36 @@ impl House {
         });
     }
 
-    fn admit(&self, number: u64, stream: &TcpStream) -> bool {
+    fn admit(&self, number: u64, connection: &Arc<Connection>) -> bool {
         let mut open = locked(&self.open);
-        if open.len() >= self.most {
+        if open.len() >= self.most && !close_idlest(&mut open) {
             return false;
         }
-        let Ok(copy) = stream.try_clone() else { return false };
-        open.insert(number, copy);
+        open.insert(number, connection.clone());
         true
     }
 
     /// Answers what comes over one connection, and closes it.
-    fn serve(&self, stream: &TcpStream) {
+    fn serve(&self, connection: &Connection) {
+        let stream = connection.stream();
         let _ = stream.set_nodelay(true);
         let _ = stream.set_write_timeout(Some(self.patience));
-        (self.serve)(stream, &self.stop);
-        let _ = stream.shutdown(Shutdown::Both);
+        (self.serve)(connection, &self.stop);
+        connection.close();
     }
+}
+
+/// Closes the connection that has waited longest for its client; whether there is one.
+fn close_idlest(open: &mut Open) -> bool {
+    let waiting = open.iter().filter_map(|(number, connection)| Some((connection.waits_since()?, *number)));
+    let idlest = waiting.min().and_then(|(_, number)| open.remove(&number));
+    idlest.is_some_and(|connection| {
+        connection.close();
+        true
+    })
+}
+
+/// Whether the next connection may be taken all the same: this one was gone before it was taken.
+fn is_of_one(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted)
 }

@@ -6,18 +6,42 @@ use std::net::TcpStream;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use sommelier_http::{Answer, Limits, Server, converse};
+use sommelier_http::{Answer, Limits, Request, Server, converse};
 
-const LIMITS: Limits = Limits { patience: Duration::from_secs(5), max_body: 64 };
+const LIMITS: Limits =
+    Limits { head: Duration::from_secs(5), patience: Duration::from_secs(5), max_body: 64 };
 
 fn server(most: usize, answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Server {
-    Server::start(([127, 0, 0, 1], 0).into(), most, LIMITS.patience, move |stream, stop| {
-        converse(stream, LIMITS, stop, |heard| match heard {
-            Ok(request) => answer(&request.target),
+    server_within(LIMITS, most, move |request| answer(&request.target))
+}
+
+/// A server that refuses what has a header `x-refuse` before it reads a body.
+fn server_within(
+    limits: Limits,
+    most: usize,
+    answer: impl Fn(&Request) -> Answer + Send + Sync + 'static,
+) -> Server {
+    let refuse = |head: &Request| head.header("x-refuse").map(|why| Answer::whole(403, "text/plain", why));
+    Server::start(([127, 0, 0, 1], 0).into(), most, limits.patience, move |connection, stop| {
+        converse(connection, limits, stop, refuse, |heard| match heard {
+            Ok(request) => answer(request),
             Err(wrong) => Answer::whole(wrong.status, "text/plain", wrong.why.clone()),
         });
     })
     .unwrap()
+}
+
+/// Whether the other side has closed the connection, without a word.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    matches!(stream.read(&mut [0; 1]), Ok(0) | Err(_))
+}
+
+fn asked(server: &Server) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(b"GET /a HTTP/1.1\r\n\r\n").unwrap();
+    stream.read_exact(&mut [0; 12]).unwrap();
+    stream
 }
 
 fn told(server: &Server, request: &str) -> String {
@@ -83,25 +107,201 @@ fn live_pieces_arrive_one_by_one_and_empty_ones_do_not_end_the_body() {
     assert_eq!([line(), line()], ["0", ""]);
 }
 
+/// Silent connections lock nobody out.
 #[test]
-fn one_connection_too_many_is_closed_and_the_next_after_one_has_ended_is_taken() {
-    let server = server(1, |target| Answer::whole(200, "text/plain", target));
-    let mut first = TcpStream::connect(server.address()).unwrap();
-    first.write_all(b"GET /a HTTP/1.1\r\n\r\n").unwrap();
-    first.read_exact(&mut [0; 12]).unwrap();
-    let mut second = TcpStream::connect(server.address()).unwrap();
-    assert!(matches!(second.read(&mut [0; 1]), Ok(0) | Err(_)));
-    drop(first);
+fn where_all_places_are_taken_the_one_is_closed_that_has_waited_longest() {
+    let server = server(3, |target| Answer::whole(200, "text/plain", target));
+    let [mut first, second] = [asked(&server), TcpStream::connect(server.address()).unwrap()];
+    std::thread::sleep(Duration::from_millis(50));
+    // It has asked since, so it has waited for less long than the second one.
+    first.write_all(b"GET /again HTTP/1.1\r\n\r\n").unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let third = asked(&server);
+    let begin = Instant::now();
+    assert!(told(&server, "GET /c HTTP/1.1\r\nconnection: close\r\n\r\n").ends_with("/c"));
+    let mut second = second;
+    assert!(is_closed(&mut second));
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+    for mut stays in [first, third] {
+        stays.write_all(b"GET /b HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+        let mut said = String::new();
+        stays.read_to_string(&mut said).unwrap();
+        assert!(said.ends_with("/b"), "{said}");
+    }
+}
+
+#[test]
+fn who_is_being_answered_is_not_closed_for_another_one() {
+    let server = server(1, |_| {
+        Answer::live("text/plain", |stop| (!stop.wait(Duration::from_millis(20))).then(|| "x".to_owned()))
+    });
+    let mut live = asked(&server);
+    assert!(is_closed(&mut TcpStream::connect(server.address()).unwrap()));
+    live.read_exact(&mut [0; 300]).unwrap();
+    drop(live);
+    // The place is free again as soon as it is noticed that nobody listens.
     let begin = Instant::now();
     loop {
-        let mut third = TcpStream::connect(server.address()).unwrap();
-        let mut told = String::new();
-        let asked = third.write_all(b"GET /c HTTP/1.1\r\nconnection: close\r\n\r\n");
-        if asked.is_ok() && third.read_to_string(&mut told).is_ok() && told.ends_with("/c") {
+        let mut next = TcpStream::connect(server.address()).unwrap();
+        if next.write_all(b"GET / HTTP/1.1\r\n\r\n").is_ok() && next.read_exact(&mut [0; 12]).is_ok() {
             break;
         }
         assert!(begin.elapsed() < Duration::from_secs(5));
     }
+}
+
+#[test]
+fn who_connects_has_something_to_ask_and_says_it_soon() {
+    let limits = Limits { head: Duration::from_millis(200), ..LIMITS };
+    let server = server_within(limits, 4, |request| Answer::whole(200, "text/plain", &*request.target));
+    let begin = Instant::now();
+    assert!(is_closed(&mut TcpStream::connect(server.address()).unwrap()));
+    let half = told(&server, "GET / HTTP/1.1\r\n");
+    assert!(half.starts_with("HTTP/1.1 408 "), "{half}");
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+    // Who has asked once may think for longer.
+    let mut known = asked(&server);
+    std::thread::sleep(Duration::from_millis(400));
+    known.write_all(b"GET /b HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+    let mut said = String::new();
+    known.read_to_string(&mut said).unwrap();
+    assert!(said.ends_with("/b"), "{said}");
+}
+
+/// The time of a request is that of all of it, however much comes in each moment.
+#[test]
+fn a_body_that_trickles_in_is_not_waited_for() {
+    let limits = Limits { patience: Duration::from_millis(400), ..LIMITS };
+    let server = server_within(limits, 4, |_| Answer::whole(200, "text/plain", ""));
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(b"POST / HTTP/1.1\r\ncontent-length: 60\r\n\r\n").unwrap();
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(3) && stream.write_all(b"x").is_ok() {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let mut said = String::new();
+    let _ = stream.read_to_string(&mut said);
+    assert!(said.is_empty() || said.starts_with("HTTP/1.1 408 "), "{said}");
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn what_is_refused_by_its_head_is_answered_before_its_body_is_sent() {
+    let server = server(4, |target| Answer::whole(200, "text/plain", target));
+    let said =
+        told(&server, "POST / HTTP/1.1\r\nx-refuse: no\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n");
+    assert!(
+        said.starts_with("HTTP/1.1 403 Forbidden\r\n") && said.ends_with("\r\nconnection: close\r\n\r\nno"),
+        "{said}"
+    );
+    // Without a body the connection can be used on.
+    let said =
+        told(&server, "GET / HTTP/1.1\r\nx-refuse: no\r\n\r\nGET /b HTTP/1.1\r\nconnection: close\r\n\r\n");
+    assert!(said.contains("\r\n\r\nnoHTTP/1.1 200 OK\r\n") && said.ends_with("/b"), "{said}");
+}
+
+/// A byte in each chunk costs what its bytes cost.
+#[test]
+fn a_body_in_the_smallest_chunks_is_read_as_fast_as_it_comes() {
+    let limits = Limits { max_body: 1 << 20, patience: Duration::from_secs(30), ..LIMITS };
+    let server =
+        server_within(limits, 4, |request| Answer::whole(200, "text/plain", request.body.len().to_string()));
+    let begin = Instant::now();
+    let body = "1\r\nx\r\n".repeat(1 << 20);
+    let said = told(
+        &server,
+        &format!("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n{body}0\r\n\r\n"),
+    );
+    assert!(said.ends_with("\r\n\r\n1048576"), "{said}");
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+}
+
+/// RFC 9112, 7.1: what one server takes for the end of a chunk and another does not is how one request is hidden in another.
+#[test]
+fn chunks_are_what_the_standard_says_and_nothing_like_it() {
+    let server = server_within(LIMITS, 4, |request| {
+        Answer::whole(200, "text/plain", String::from_utf8_lossy(&request.body).into_owned())
+    });
+    let sent = |body: &str| {
+        let head = "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n";
+        told(&server, &format!("{head}{body}"))
+    };
+    for fine in ["3\r\ntea\r\n0\r\n\r\n", "003;a=b\r\ntea\r\n0;c\r\n\r\n", "1\r\nt\r\n2\r\nea\r\n000\r\n\r\n"]
+    {
+        let said = sent(fine);
+        assert!(said.starts_with("HTTP/1.1 200 ") && said.ends_with("\r\n\r\ntea"), "{fine:?}: {said}");
+    }
+    for wrong in [
+        "3 \r\ntea\r\n0\r\n\r\n",
+        " 3\r\ntea\r\n0\r\n\r\n",
+        "3\ntea\r\n0\r\n\r\n",
+        "3\r\ntea\n0\r\n\r\n",
+        "3\r\ntea \r\n0\r\n\r\n",
+        "3\r\nteas\r\n0\r\n\r\n",
+        "3;\rx\r\ntea\r\n0\r\n\r\n",
+        "3\r\ntea\r\n0\r\nx-late: 1\r\n\r\n",
+        "3\r\ntea\r\n0\r\n \r\n",
+        "0x3\r\ntea\r\n0\r\n\r\n",
+        "+3\r\ntea\r\n0\r\n\r\n",
+        "-1\r\n",
+        ";a\r\n",
+        "\r\n",
+        "11111111111111111\r\n",
+    ] {
+        let said = sent(wrong);
+        assert!(said.starts_with("HTTP/1.1 400 ") && said.contains("connection: close"), "{wrong:?}: {said}");
+    }
+}
+
+#[test]
+fn a_client_that_says_both_wants_to_close() {
+    let server = server(4, |target| Answer::whole(200, "text/plain", target));
+    let ends =
+        |request: &str| told(&server, &format!("{request}GET /more HTTP/1.1\r\nconnection: close\r\n\r\n"));
+    for closing in [
+        "connection: keep-alive, close",
+        "connection: keep-alive\r\nconnection: Close",
+        "connection:\tclose ,x",
+    ] {
+        let said = ends(&format!("GET /a HTTP/1.1\r\n{closing}\r\n\r\n"));
+        assert!(said.contains("connection: close") && said.ends_with("/a"), "{closing}: {said}");
+    }
+    for (version, staying) in
+        [("1.1", "x-none: x"), ("1.1", "connection: upgrade"), ("1.0", "connection: x, keep-alive")]
+    {
+        let said = ends(&format!("GET /a HTTP/{version}\r\n{staying}\r\n\r\n"));
+        assert!(said.contains("connection: keep-alive") && said.ends_with("/more"), "{staying}: {said}");
+    }
+}
+
+#[test]
+fn a_server_that_ends_in_good_order_sends_what_is_on_its_way() {
+    let server = server(8, |target| match target {
+        "/live" => Answer::live("text/plain", |stop| (!stop.wait(Duration::from_secs(20))).then(String::new)),
+        _ => {
+            std::thread::sleep(Duration::from_millis(400));
+            Answer::whole(200, "text/plain", "late")
+        }
+    });
+    let address = server.address();
+    let mut silent = TcpStream::connect(address).unwrap();
+    let sent = |target: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(format!("GET {target} HTTP/1.1\r\n\r\n").as_bytes()).unwrap();
+        stream
+    };
+    let [live, slow] = [sent("/live"), sent("/slow")];
+    std::thread::sleep(Duration::from_millis(100));
+    let begin = Instant::now();
+    server.end(Duration::from_secs(10));
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    let [live, slow] = [live, slow].map(|mut stream| {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        said
+    });
+    assert!(live.ends_with("\r\n\r\n0\r\n\r\n") && slow.ends_with("\r\n\r\nlate"), "{live} {slow}");
+    assert!(is_closed(&mut silent) && TcpStream::connect(address).is_err());
 }
 
 #[test]

@@ -40,7 +40,8 @@ use door::Door;
 /// Connections at a time. Each page that is open keeps one.
 const MOST_CONNECTIONS: usize = 96;
 
-const LIMITS: Limits = Limits { patience: Duration::from_secs(30), max_body: 1 << 20 };
+const LIMITS: Limits =
+    Limits { head: Duration::from_secs(5), patience: Duration::from_secs(30), max_body: 1 << 20 };
 
 /// Where it is served.
 #[derive(Serialize)]
@@ -58,9 +59,9 @@ pub(crate) fn run(desk: Desk, teller: &mut Teller<'_>, asked: &Serve) -> Result<
     let door = Door::new(asked.host)?;
     let token = door.token().to_owned();
     let address = SocketAddr::new(asked.host, asked.port);
-    let server = Server::start(address, MOST_CONNECTIONS, LIMITS.patience, move |stream, stop| {
-        let local = stream.local_addr().map_or(0, |address| address.port());
-        converse(stream, LIMITS, stop, |heard| route::answer(app, &door, local, heard));
+    let server = Server::start(address, MOST_CONNECTIONS, LIMITS.patience, move |connection, stop| {
+        let local = connection.stream().local_addr().map_or(0, |address| address.port());
+        converse(connection, LIMITS, stop, |_| None, |heard| route::answer(app, &door, local, heard));
     });
     let server = server.map_err(|error| {
         let why = format!("{address}: {error}; give another --port, or --port 0 for one that is free");
