@@ -64,6 +64,8 @@ impl Browser {
         } } });
         let made = ask(browser.port, "POST", "/session", Some(&wanted))?;
         browser.session = made["sessionId"].as_str().ok_or("the driver gave no session")?.to_owned();
+        let millis = PATIENCE.as_millis();
+        browser.post("/timeouts", json!({ "pageLoad": millis }))?;
         Ok(browser)
     }
 
@@ -77,6 +79,29 @@ impl Browser {
 
     pub(crate) fn open(&self, url: &str) -> Result<(), Fault> {
         self.post("/url", json!({ "url": url })).map(drop)
+    }
+
+    /// The window that is looked at.
+    pub(crate) fn window(&self) -> Result<String, Fault> {
+        Ok(self.get("/window")?.as_str().ok_or("a window without a name")?.to_owned())
+    }
+
+    /// Opens one more window beside the others, and looks at it.
+    pub(crate) fn open_window(&self) -> Result<String, Fault> {
+        let made = self.post("/window/new", json!({ "type": "window" }))?;
+        let window = made["handle"].as_str().ok_or("a window without a name")?.to_owned();
+        self.look_at(&window)?;
+        Ok(window)
+    }
+
+    pub(crate) fn look_at(&self, window: &str) -> Result<(), Fault> {
+        self.post("/window", json!({ "handle": window })).map(drop)
+    }
+
+    /// Closes the window that is looked at, and looks at another one.
+    pub(crate) fn close_window(&self, then: &str) -> Result<(), Fault> {
+        ask(self.port, "DELETE", &format!("/session/{}/window", self.session), None)?;
+        self.look_at(then)
     }
 
     pub(crate) fn reload(&self) -> Result<(), Fault> {

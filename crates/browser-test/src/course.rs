@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -16,12 +17,20 @@ const BOOKING: &str = "Book Studio basic for 2 hours tomorrow at 14, for Ada";
 const HOSTILE: &str = "<script>alert('x')</script> \u{202e}evil\u{202c} \u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{1f469}\u{200d}\u{1f373} \"quoted\" & <b>bold</b>";
 /// How long each reply of the model takes, so that there is something to watch.
 const SLOW: u32 = 700;
+/// The same where several turns are to be at work at once.
+const SLOWER: u32 = 4_000;
+/// Windows beside each other, none of which is hidden. A browser connects to one host six times.
+const WINDOWS: usize = 8;
+/// How long a page or a form may take beside them.
+const SOON: Duration = Duration::from_secs(3);
 
 struct Course<'a> {
     browser: &'a Browser,
     sommelier: &'a Path,
     journal: &'a Path,
     pictures: &'a Path,
+    /// The address of the pages to which the browser was let in, up to the slash before each of them.
+    home: String,
     steps: u32,
 }
 
@@ -33,18 +42,22 @@ pub(crate) fn run(sommelier: &Path, driver: &Path, chromium: &Path, pictures: &P
     let journal = folder.0.join("journal.db");
     let browser = Browser::start(driver, chromium, folder.0.join("profile"))?;
     let serve = Serve::start(sommelier, &journal, 0, SLOW)?;
-    let mut course = Course { browser: &browser, sommelier, journal: &journal, pictures, steps: 0 };
+    let home = String::new();
+    let mut course = Course { browser: &browser, sommelier, journal: &journal, pictures, home, steps: 0 };
     course.comes_in(&serve)?;
     let asked = course.asks_and_watches()?;
     let booked = course.waits_for_a_person()?;
     let serve = course.is_killed_in_mid_approval(serve, &booked)?;
-    course.approves(&serve, &booked)?;
-    course.answers_beside_a_command(&serve)?;
+    course.approves(&booked)?;
+    course.answers_beside_a_command()?;
     course.is_killed_in_mid_turn(serve)?;
+    let serve = Serve::start(sommelier, &journal, 0, SLOWER)?;
+    course.has_many_windows(&serve)?;
+    drop(serve);
     let serve = Serve::start(sommelier, &journal, 0, 0)?;
-    browser.open(&serve.url)?;
-    course.shows_what_is_hostile(&serve)?;
-    course.looks(&serve, &asked)?;
+    course.is_let_in(&serve)?;
+    course.shows_what_is_hostile()?;
+    course.looks(&asked)?;
     Ok(course.steps)
 }
 
@@ -69,6 +82,27 @@ impl Course<'_> {
         Ok(self.browser.run(script)?.as_str().unwrap_or_default().to_owned())
     }
 
+    /// Opens the address with the token, which leads to the pages of this browser.
+    fn is_let_in(&mut self, serve: &Serve) -> Result<(), Fault> {
+        self.browser.open(&serve.url)?;
+        self.browser.shows("What can the house do for you?")?;
+        let address = self.browser.address()?;
+        self.home = address.strip_suffix('/').unwrap_or(&address).to_owned();
+        Ok(())
+    }
+
+    /// Opens a page of those to which the browser was let in.
+    fn opens(&self, path: &str) -> Result<(), Fault> {
+        self.browser.open(&format!("{}{path}", self.home))
+    }
+
+    /// Where the browser is, behind the path of all its pages.
+    fn path(&self) -> Result<String, Fault> {
+        let address = self.browser.address()?;
+        let path = address.strip_prefix(&self.home).map(str::to_owned);
+        path.ok_or_else(|| format!("{address} is not under {}", self.home).into())
+    }
+
     fn comes_in(&mut self, serve: &Serve) -> Result<(), Fault> {
         let browser = self.browser;
         browser.open(&format!("{}/runs", serve.base()))?;
@@ -78,13 +112,21 @@ impl Course<'_> {
             return Err(format!("the console says: {said:#?}").into());
         }
         self.step("without the token nobody comes in");
-        browser.open(&serve.url)?;
-        browser.shows("What can the house do for you?")?;
-        let address = browser.address()?;
-        if address != format!("{}/", serve.base()) {
-            return Err(format!("the token stands in the address bar: {address}").into());
+        self.is_let_in(serve)?;
+        if !self.home.starts_with(&serve.base()) || self.home.contains('?') {
+            return Err(format!("the token stands in the address bar: {}", self.home).into());
         }
         self.step("the token lets in, and is out of the address");
+        // The address lies in the history. Another window of the same browser is no other browser, and has its page all the same.
+        let first = browser.window()?;
+        browser.open_window()?;
+        browser.open(&serve.url)?;
+        browser.shows("it was used before")?;
+        browser.errors()?;
+        self.opens("/runs")?;
+        browser.shows("There are no runs.")?;
+        browser.close_window(&first)?;
+        self.step("the address lets nobody in a second time");
         self.is_quiet()
     }
 
@@ -94,7 +136,7 @@ impl Course<'_> {
         browser.type_in("#text", RUNNING_CASE)?;
         browser.click(".composer button")?;
         browser.shows("is at work")?;
-        let url = browser.address()?;
+        let url = self.path()?;
         browser.run("window.sameLoad = true")?;
         if browser.run("return !!document.querySelector('#feed .card')")? == json!(true) {
             return Err("the hop was there before anybody could watch it come".into());
@@ -135,9 +177,9 @@ impl Course<'_> {
         browser.type_in("#text", BOOKING)?;
         browser.click(".composer button")?;
         browser.until("a question appears by itself", "document.querySelector('article.question')")?;
-        let url = browser.address()?;
+        let url = self.path()?;
         self.step("what cannot be undone waits for a person");
-        browser.click(".bar a[href='/inbox']")?;
+        browser.click(".bar a[href$='/inbox']")?;
         browser.until("the inbox has it", "document.querySelectorAll('article.question').length === 1")?;
         for word in ["Studio", "basic", "2026-12-01", "Ada", "digest"] {
             browser.shows(word)?;
@@ -155,7 +197,7 @@ impl Course<'_> {
     /// Somebody is at the question when the server dies; another one shows the same.
     fn is_killed_in_mid_approval(&mut self, serve: Serve, url: &str) -> Result<Serve, Fault> {
         let browser = self.browser;
-        browser.open(url)?;
+        self.opens(url)?;
         browser.until("the question is there", "document.querySelector('article.question')")?;
         browser.type_in("article.question input[name=text]", "let me think")?;
         let before = self.stand()?;
@@ -167,8 +209,23 @@ impl Course<'_> {
         browser.shows("This page is not kept up to date any more.")?;
         // Of a server that is not there the console tells, and of one that wants the token anew.
         browser.errors()?;
-        browser.open(&serve.url)?;
-        browser.open(url)?;
+        let old = browser.window()?;
+        browser.open_window()?;
+        self.is_let_in(&serve)?;
+        browser.close_window(&old)?;
+        browser.shows("You were let in again.")?;
+        let typed = "return document.querySelector('article.question input[name=text]').value";
+        if browser.run(typed)? != json!("let me think") {
+            return Err("what was typed is gone".into());
+        }
+        self.step(
+            "the page is told that another window was let in anew, and stays until somebody wants to go",
+        );
+        browser.click(".link a")?;
+        browser.until(
+            "the page is the new server's",
+            &format!("location.href.startsWith({})", json!(self.home)),
+        )?;
         browser.until("the question is there again", "document.querySelector('article.question')")?;
         let after = self.stand()?;
         if before != after {
@@ -179,31 +236,33 @@ impl Course<'_> {
         Ok(serve)
     }
 
-    fn approves(&mut self, serve: &Serve, url: &str) -> Result<(), Fault> {
+    fn approves(&mut self, url: &str) -> Result<(), Fault> {
         let browser = self.browser;
-        browser.open(&format!("{}/inbox", serve.base()))?;
+        self.opens("/inbox")?;
         browser.click("article.question button.primary")?;
         browser.until("the conversation follows", "document.querySelector('#feed')")?;
-        if browser.address()? != url {
+        if self.path()? != url {
             return Err("an answer does not lead to its conversation".into());
         }
         browser.until("the answer comes", "document.querySelector('#feed .answer')")?;
         browser.shows("approve")?;
         browser.until("nothing is open", "!document.querySelector('article.question')")?;
         self.step("it is approved in the inbox, and the run goes on to its answer");
-        browser.open(&format!("{}/inbox", serve.base()))?;
+        self.opens("/inbox")?;
         browser.shows("Nothing waits for a person.")?;
         self.is_quiet()
     }
 
     /// A command asks and answers beside the browser, on the same journal.
-    fn answers_beside_a_command(&mut self, serve: &Serve) -> Result<(), Fault> {
+    fn answers_beside_a_command(&mut self) -> Result<(), Fault> {
         let browser = self.browser;
         self.command(&["ask", "--conversation", "beside", BOOKING])?;
         browser.until("the inbox hears of it by itself", "document.querySelector('article.question')")?;
         self.step("what another process asks appears in the inbox");
-        // The page is frozen as it was, and a command is faster.
-        browser.run("window.dispatchEvent(new Event('pagehide'))")?;
+        // Nobody sees the page, which is left as it was, and a command is faster.
+        let seen = "Object.defineProperty(document, 'hidden', { value: IS, configurable: true });\
+                    document.dispatchEvent(new Event('visibilitychange'))";
+        browser.run(&seen.replace("IS", "true"))?;
         self.command(&["answer", "beside/1/1/0", "reject", "not on a Monday"])?;
         browser.type_in("article.question input[name=text]", "too late")?;
         browser.click("article.question button.danger")?;
@@ -212,24 +271,35 @@ impl Course<'_> {
         if said.iter().any(|error| !error.contains("409")) {
             return Err(format!("the console says: {said:#?}").into());
         }
-        browser.open(&format!("{}/chat/beside", serve.base()))?;
+        self.opens("/chat/beside")?;
         browser.shows("not on a Monday")?;
         self.step("an answer that comes second is told so, and is not given twice");
+        browser.run(&format!("window.sameLoad = true; {}", seen.replace("IS", "true")))?;
+        self.command(&["ask", "--conversation", "beside", "Quote Focus pro 3h"])?;
+        if browser.text()?.contains("6000 cents") {
+            return Err("a page that nobody sees is told what is new".into());
+        }
+        browser.run(&seen.replace("IS", "false"))?;
+        browser.until(
+            "it is told the rest",
+            "window.sameLoad && document.body.innerText.includes('6000 cents')",
+        )?;
+        self.step("a page that was hidden is told the rest when it is seen again");
         self.is_quiet()
     }
 
     fn is_killed_in_mid_turn(&mut self, serve: Serve) -> Result<(), Fault> {
         let browser = self.browser;
-        browser.open(&format!("{}/", serve.base()))?;
+        self.opens("/")?;
         browser.type_in("#text", RUNNING_CASE)?;
         browser.click(".composer button")?;
         browser.until("a hop appears", "document.querySelector('#feed .card .ratio')")?;
-        let url = browser.address()?;
+        let url = self.path()?;
         let port = serve.port();
         drop(serve);
         let serve = Serve::start(self.sommelier, self.journal, port, SLOW)?;
-        browser.open(&serve.url)?;
-        browser.open(&url)?;
+        self.is_let_in(&serve)?;
+        self.opens(&url)?;
         browser.errors()?;
         browser.until("it says that it was interrupted", "document.querySelector('#go-on')")?;
         self.step("a server that is killed in the middle of a turn leaves it interrupted, and says so");
@@ -245,10 +315,62 @@ impl Course<'_> {
         browser.open("about:blank")
     }
 
-    fn shows_what_is_hostile(&mut self, serve: &Serve) -> Result<(), Fault> {
+    /// More windows than a browser has connections to one host, all of them seen, each on a turn that is at work.
+    fn has_many_windows(&mut self, serve: &Serve) -> Result<(), Fault> {
+        let browser = self.browser;
+        self.is_let_in(serve)?;
+        let first = browser.window()?;
+        let mut windows = Vec::new();
+        for _ in 0..WINDOWS {
+            windows.push(browser.open_window()?);
+            self.opens("/")?;
+            browser.type_in("#text", RUNNING_CASE)?;
+            browser.click(".composer button")?;
+            browser.shows("is at work")?;
+            browser.run("window.sameLoad = true")?;
+        }
+        let begin = Instant::now();
+        browser.look_at(&first)?;
+        self.opens("/inbox")?;
+        browser.shows("Nothing waits for a person.")?;
+        self.opens("/")?;
+        browser.type_in("#text", RUNNING_CASE)?;
+        browser.click(".composer button")?;
+        browser.shows("is at work")?;
+        if begin.elapsed() > SOON {
+            return Err(format!("a page and a form took {:?}", begin.elapsed()).into());
+        }
+        for window in &windows {
+            browser.look_at(window)?;
+            let state = browser.run(
+                "return [window.sameLoad, document.hidden, !!document.querySelector('#feed .answer')]",
+            )?;
+            if state != json!([true, false, false]) {
+                return Err(format!("a window is hidden, or its turn is over: {state}").into());
+            }
+        }
+        self.step("beside eight windows on turns at work a page opens and a form is sent at once");
+        for window in &windows {
+            browser.look_at(window)?;
+            browser.until(
+                "the answer comes by itself",
+                "window.sameLoad && document.querySelector('#feed .answer')",
+            )?;
+            let told = browser.run("return document.querySelector('.link').textContent")?;
+            if told != json!("") {
+                return Err(format!("a page whose stream has made room says: {told}").into());
+            }
+            browser.close_window(&first)?;
+        }
+        self.step("and each of them hears of its answer");
+        self.is_quiet()?;
+        browser.open("about:blank")
+    }
+
+    fn shows_what_is_hostile(&mut self) -> Result<(), Fault> {
         let browser = self.browser;
         self.command(&["ask", "--conversation", HOSTILE, HOSTILE])?;
-        browser.open(&format!("{}/runs", serve.base()))?;
+        self.opens("/runs")?;
         browser.shows("<script>alert('x')</script>")?;
         self.picture("hostile-runs-phone", 390, false)?;
         browser.run("[...document.querySelectorAll('.runs h2 a')].find((it) => it.innerText.includes('<script>')).click()")?;
@@ -277,15 +399,17 @@ impl Course<'_> {
     }
 
     /// Pictures of all pages in light, in dark and on a phone, none of which is wider than its screen.
-    fn looks(&mut self, serve: &Serve, asked: &str) -> Result<(), Fault> {
+    fn looks(&mut self, asked: &str) -> Result<(), Fault> {
         let browser = self.browser;
-        // The server has another port since.
-        let path = asked.splitn(4, '/').nth(3).unwrap_or_default().to_owned();
-        let report = path.replacen("chat/", "runs/", 1);
-        for (name, path) in
-            [("new", ""), ("chat", &*path), ("runs", "runs"), ("report", &*report), ("inbox-empty", "inbox")]
-        {
-            browser.open(&format!("{}/{path}", serve.base()))?;
+        let report = asked.replacen("/chat/", "/runs/", 1);
+        for (name, path) in [
+            ("new", "/"),
+            ("chat", asked),
+            ("runs", "/runs"),
+            ("report", &*report),
+            ("inbox-empty", "/inbox"),
+        ] {
+            self.opens(path)?;
             browser.until("the page is there", "document.querySelector('#main')")?;
             for (look, width, is_dark) in [
                 ("light", 1200, false),

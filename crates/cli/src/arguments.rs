@@ -466,10 +466,8 @@ impl Word {
         let with = |what: &str| {
             text.clone().map(Into::into).ok_or_else(|| {
                 let word = self.typed();
-                Fault::caller(
-                    "usage",
-                    format!("`{word}` wants a text behind it: sommelier answer <ID> {word} <{what}>"),
-                )
+                Fault::caller("usage", format!("`{word}` wants a text behind it"))
+                    .typed(format_args!(": sommelier answer <ID> {word} <{what}>"))
             })
         };
         Ok(match self {

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue};
 use reservo::ReservoError;
 use reservo_ledger::LedgerError;
 use rusqlite::ErrorCode;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sommelier_handoff::{Answer, Divergence, Rejected};
 use sommelier_runner::journal::JournalError;
 use sommelier_runner::{DurableError, RunError};
@@ -18,13 +18,28 @@ use crate::file::{no_journal_yet, quoted};
 use crate::words::{in_line, named};
 
 /// Why a command did not do what it was called for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// What went wrong, in a word.
     code: &'static str,
     whose: Whose,
     /// What went wrong, with the value and with what would be right.
     message: String,
+    /// What to type then, behind the message: a command or a flag. In a browser nobody can.
+    typed: String,
+}
+
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Told<'a> {
+            code: &'static str,
+            whose: Whose,
+            message: &'a str,
+        }
+        let Self { code, whose, .. } = *self;
+        Told { code, whose, message: &self.message() }.serialize(serializer)
+    }
 }
 
 /// Whose fault it is: who can do something about it.
@@ -43,7 +58,13 @@ pub(crate) enum Whose {
 
 impl Fault {
     pub(crate) fn new(code: &'static str, whose: Whose, message: impl Display) -> Self {
-        Self { code, whose, message: message.to_string() }
+        Self { code, whose, message: message.to_string(), typed: String::new() }
+    }
+
+    /// The same with what to type then, as it stands behind the message.
+    pub(crate) fn typed(mut self, advice: impl Display) -> Self {
+        self.typed = advice.to_string();
+        self
     }
 
     /// Wrong use.
@@ -51,14 +72,23 @@ impl Fault {
         Self::new(code, Whose::Caller, message)
     }
 
+    fn message(&self) -> String {
+        [&*self.message, &*self.typed].concat()
+    }
+
     /// What went wrong, in one line: what names there are in it come from outside.
     pub(crate) fn line(&self) -> String {
+        in_line(&self.message())
+    }
+
+    /// The line for who cannot type a command.
+    pub(crate) fn line_in_page(&self) -> String {
         in_line(&self.message)
     }
 
     /// What went wrong, in a line; of arguments that cannot be read in several, which tell what would be right.
     pub(crate) fn text(&self) -> String {
-        if self.code == "usage" { self.message.clone() } else { self.line() }
+        if self.code == "usage" { self.message() } else { self.line() }
     }
 
     /// The fault in a word, for a list in which it stands beside others.
@@ -149,10 +179,8 @@ fn altered(error: impl Display) -> Fault {
 
 /// The file itself is damaged, not one conversation in it.
 fn malformed(error: impl Display, rest: &str) -> Fault {
-    let why = format!(
-        "{error}: a part of the file is missing or was overwritten; take the file from a copy; {rest}"
-    );
-    Fault::new("damaged", Whose::Journal, why)
+    let why = format!("{error}: a part of the file is missing or was overwritten; take the file from a copy");
+    Fault::new("damaged", Whose::Journal, why).typed(format_args!("; {rest}"))
 }
 
 /// What can be done with the rest of a file that can be opened.
@@ -197,14 +225,14 @@ impl From<JournalError> for Fault {
             JournalError::Unfit(_) => ("unfit", Whose::Caller),
             _ => ("journal", Whose::Journal),
         };
+        let typed = if code == "damaged" { "; `sommelier verify` tells all that is damaged" } else { "" };
         let advice = match code {
-            "damaged" => "; `sommelier verify` tells all that is damaged",
             "full" => "; what is on record is safe, and the same call goes on when there is room",
             "busy" => "; try again",
             "broken" => "; the same call reads what is there and goes on",
             _ => "",
         };
-        Self::new(code, whose, format!("{error}{advice}"))
+        Self::new(code, whose, format!("{error}{advice}")).typed(typed)
     }
 }
 
@@ -242,25 +270,23 @@ impl From<DurableError> for Fault {
             DurableError::Held { conversation, owner, .. } => Self::new(
                 "held",
                 Whose::OtherProcess,
-                format!(
-                    "`{owner}` drives {conversation:?}; try again when it has ended. If it is dead, or is to be stopped, \
-                     `sommelier resume {} --evict` takes the run from it, as cancel, answer and ask --conversation do with \
-                     --evict",
-                    quoted(&conversation)
-                ),
-            ),
+                format!("`{owner}` drives {conversation:?}; try again when it has ended"),
+            )
+            .typed(format_args!(
+                ". If it is dead, or is to be stopped, `sommelier resume {} --evict` takes the run from it, as cancel, answer \
+                 and ask --conversation do with --evict",
+                quoted(&conversation)
+            )),
             DurableError::Inside { .. } => Self::caller("inside", error),
             DurableError::SecretKey { .. } => Self::caller("secret_key", error),
             DurableError::KeyReused { conversation, key, .. } => Self::caller(
                 "key_reused",
-                format!(
-                    "{key:?} is the key of other words in {conversation:?}, so this is not the same turn sent again; give \
-                     another --key, or those words to be told their answer"
-                ),
-            ),
+                format!("{key:?} is the key of other words in {conversation:?}, so this is not the same turn sent again"),
+            )
+            .typed("; give another --key, or those words to be told their answer"),
             DurableError::Rejected(rejected) => rejected.into(),
             DurableError::OtherQuestion { .. } => {
-                Self::caller("other_question", format!("{error}; `sommelier inbox` shows what is asked now"))
+                Self::caller("other_question", error).typed("; `sommelier inbox` shows what is asked now")
             }
             DurableError::Name(_) => Self::caller("name", error),
             DurableError::Misfit(_) => Self::caller("misfit", error),
@@ -320,5 +346,5 @@ fn typed(word: &str) -> String {
 }
 
 pub(crate) fn unknown_run(given: &str) -> Fault {
-    Fault::caller("unknown_run", format!("there is no run {given:?}; `sommelier runs` lists them"))
+    Fault::caller("unknown_run", format!("there is no run {given:?}")).typed("; `sommelier runs` lists them")
 }

@@ -53,15 +53,11 @@ impl OpenQuestion {
         open.pop().ok_or_else(|| match answered {
             Some((answer, run)) => {
                 let (why, run) = (decided(id, &answer), quoted(&run));
-                Fault::caller(
-                    "answered_before",
-                    format!("{why}; `sommelier resume {run}` tells what came of it"),
-                )
+                Fault::caller("answered_before", why)
+                    .typed(format_args!("; `sommelier resume {run}` tells what came of it"))
             }
-            None => {
-                let why = format!("no question {id:?} is open; `sommelier inbox` lists those that are");
-                Fault::caller("unknown_question", why)
-            }
+            None => Fault::caller("unknown_question", format!("no question {id:?} is open"))
+                .typed("; `sommelier inbox` lists those that are"),
         })
     }
 

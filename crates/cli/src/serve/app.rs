@@ -1,9 +1,9 @@
 //! What all requests share: the desk, the driver, and which runs are being driven here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,8 @@ use sommelier_store::Journal;
 use tracing::Dispatch;
 use tracing::dispatcher;
 
+use super::page::said;
+use super::streams::Streams;
 use crate::Io;
 use crate::arguments::Lease;
 use crate::desk::{Desk, wait_and_drive};
@@ -25,6 +27,14 @@ const FIRST_RECORD: Duration = Duration::from_millis(500);
 /// How long a thread may take that has all on record.
 const LAST_STEPS: Duration = Duration::from_millis(500);
 
+/// Threads at work on runs at a time. Beyond it nothing is begun: each asks a model, and all of them the same one.
+const MOST_AT_WORK: usize = 16;
+/// The same where something is called off, which has to be possible also then.
+const MOST_WITH_ENDS: usize = 2 * MOST_AT_WORK;
+
+/// Runs of which is remembered what could not be done. The one that failed first is forgotten first.
+const MOST_FAILED: usize = 64;
+
 /// What all requests share.
 pub(super) struct App {
     pub(super) desk: &'static Desk,
@@ -36,7 +46,7 @@ pub(super) struct App {
     /// Counts whenever a work begins or ends, for pages that watch.
     changes: AtomicU64,
     /// Pages that watch.
-    pub(super) watchers: AtomicUsize,
+    pub(super) streams: Streams,
 }
 
 /// What is being done with a run here, or could not be.
@@ -46,6 +56,8 @@ pub(super) enum Work {
     Going(usize),
     /// It was not done.
     Failed {
+        /// When, by the count of changes.
+        at: u64,
         why: String,
         /// Words of the user's that are on no record by it.
         unsaid: Option<String>,
@@ -62,7 +74,7 @@ impl App {
             spans: dispatcher::get_default(Clone::clone),
             works: Mutex::default(),
             changes: AtomicU64::default(),
-            watchers: AtomicUsize::default(),
+            streams: Streams::default(),
         }))
     }
 
@@ -93,7 +105,7 @@ impl App {
         let (name, before) = (run.to_owned(), self.last_record(run));
         let drive = move || {
             let done = self.drive(&name, work);
-            self.leave(&name, done.err().map(|fault| Work::Failed { why: fault.line(), unsaid }));
+            self.leave(&name, done.err().map(|fault| (said(&fault), unsaid)));
         };
         if let Err(error) = thread::Builder::new().name("drive".to_owned()).spawn(drive) {
             self.leave(run, None);
@@ -149,25 +161,60 @@ impl App {
             Some(Work::Going(count)) => *count,
             _ => 0,
         };
+        let at_work: usize = works.values().map(Work::threads).sum();
+        if at_work >= if beside { MOST_WITH_ENDS } else { MOST_AT_WORK } {
+            let why = format!(
+                "agents are at work on {at_work} things, which is as much as this server does at a time; wait until some of it \
+                 is done, and send it again"
+            );
+            return Err(Fault::new("crowded", Whose::OtherProcess, why));
+        }
         works.insert(run.to_owned(), Work::Going(going + 1));
         self.changes.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 
-    fn leave(&self, run: &str, failed: Option<Work>) {
+    fn leave(&self, run: &str, failed: Option<(String, Option<String>)>) {
         let mut works = locked(&self.works);
+        let at = self.changes.fetch_add(1, Ordering::SeqCst);
         let left = match works.get(run) {
             Some(Work::Going(count @ 2..)) => Some(Work::Going(count - 1)),
-            _ => failed,
+            _ => failed.map(|(why, unsaid)| Work::Failed { at, why, unsaid }),
         };
         match left {
             Some(work) => works.insert(run.to_owned(), work),
             None => works.remove(run),
         };
-        self.changes.fetch_add(1, Ordering::SeqCst);
+        let failed = works.iter().filter_map(|(run, work)| Some((work.failed_at()?, run.clone())));
+        let failed: BTreeSet<(u64, String)> = failed.collect();
+        for (_, run) in failed.iter().rev().skip(MOST_FAILED) {
+            works.remove(run);
+        }
+    }
+
+    /// Waits until nothing is at work here, for so long at most; what is still at work then.
+    pub(super) fn rest(&self, within: Duration) -> usize {
+        let start = Instant::now();
+        loop {
+            let at_work = locked(&self.works).values().map(Work::threads).sum();
+            if at_work == 0 || start.elapsed() >= within {
+                return at_work;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     pub(super) fn last_record(&self, run: &str) -> u64 {
         self.desk.store.head(run).map_or(0, |head| head.seq)
+    }
+}
+
+impl Work {
+    fn threads(&self) -> usize {
+        if let Self::Going(count) = self { *count } else { 0 }
+    }
+
+    fn failed_at(&self) -> Option<u64> {
+        if let Self::Failed { at, .. } = self { Some(*at) } else { None }
     }
 }

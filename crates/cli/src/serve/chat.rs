@@ -9,8 +9,9 @@ use sommelier_store::Journal;
 use super::app::{App, Work};
 use super::door::{Session, by_chance};
 use super::form::encoded;
-use super::page::{self, Place, chip, form, framed, hidden};
+use super::page::{self, Place, chip, form, framed, hidden, link};
 use super::question;
+use super::route::{LONGEST_REASON, LONGEST_WORDS};
 use crate::asked::QuestionRow;
 use crate::command::report::{diverged, story};
 use crate::fault::Fault;
@@ -78,14 +79,14 @@ pub(super) fn fresh(app: &App, session: &Session) -> Result<Answer, Fault> {
     out.raw("<div class=\"examples\"><p class=\"muted\" id=\"try\">Or try</p><ul aria-labelledby=\"try\">");
     for example in EXAMPLES {
         out.raw("<li>");
-        form("/say", "example", &session.form_token, &mut out);
+        form(session, "/say", "example", &mut out);
         hidden("run", &encoded(&run), &mut out);
         hidden("key", &by_chance()?, &mut out);
         hidden("text", example, &mut out);
         out.raw("<button type=\"submit\">").text(example).raw("</button></form></li>");
     }
     out.raw("</ul></div></main>\n");
-    Ok(framed(200, "Chat", Place::Chat, &out))
+    Ok(framed(session, 200, "Chat", Place::Chat, &out))
 }
 
 /// The page of a conversation.
@@ -101,7 +102,7 @@ pub(super) fn page(app: &App, session: &Session, run: &str) -> Result<Answer, Fa
 pub(super) fn refused(app: &App, session: &Session, run: &str, words: &str, fault: &Fault) -> Answer {
     let view = View::of(app, session, run);
     let shown = view.and_then(|view| whole(page::status(fault), session, run, &view, (words, Some(fault))));
-    shown.unwrap_or_else(|fault| page::fault(&fault, None))
+    shown.unwrap_or_else(|fault| page::fault(session, &fault, None))
 }
 
 fn whole(
@@ -116,30 +117,32 @@ fn whole(
         "<main id=\"main\" class=\"chat\"><header class=\"talk\"><p class=\"eyebrow\">Conversation</p><h1>",
     )
     .value(run);
-    out.raw("</h1><p class=\"meta\"><a href=\"/runs/")
-        .text(&encoded(run))
-        .raw("\">Report</a> · <a href=\"/\">New conversation</a></p></header>\n");
-    out.raw("<ol class=\"feed\" id=\"feed\" role=\"log\" aria-label=\"What happened\" data-live=\"/chat/")
-        .text(&encoded(run));
-    out.raw("/events\" data-seen=\"").own(view.seq).raw("\">\n");
+    out.raw("</h1><p class=\"meta\">");
+    link(session, &format!("/runs/{}", encoded(run)), "", "Report", &mut out);
+    out.raw(" · ");
+    link(session, "/", "", "New conversation", &mut out);
+    out.raw("</p></header>\n");
+    out.raw("<ol class=\"feed\" id=\"feed\" role=\"log\" aria-label=\"What happened\" data-live=\"")
+        .text(&session.at(&format!("/chat/{}/events", encoded(run))));
+    out.raw("\" data-seen=\"").own(view.seq).raw("\">\n");
     for (place, inside) in view.items.iter().enumerate() {
         out.put(&item(place, inside)).raw("\n");
     }
     out.raw("</ol>\n<div id=\"now\" class=\"now\" aria-live=\"polite\">").put(&view.state).raw("</div>\n");
     out.raw("<noscript><p class=\"muted\">Without scripts this page does not move by itself: reload it to see what is new.</p></noscript>\n");
     if let Some(fault) = fault {
-        page::notice(&fault.line(), &mut out);
+        page::notice(&page::said(fault), &mut out);
     }
     composer(session, run, words, &mut out)?;
     out.raw("</main>\n");
-    Ok(framed(status, run, Place::Chat, &out))
+    Ok(framed(session, status, run, Place::Chat, &out))
 }
 
 fn composer(session: &Session, run: &str, words: &str, out: &mut Markup) -> Result<(), Fault> {
-    form("/say", "composer", &session.form_token, out);
+    form(session, "/say", "composer", out);
     hidden("run", &encoded(run), out);
     hidden("key", &by_chance()?, out);
-    out.raw("<label class=\"sr\" for=\"text\">Your words</label><textarea id=\"text\" name=\"text\" rows=\"2\" required dir=\"auto\" maxlength=\"100000\" placeholder=\"Say something\">");
+    out.raw("<label class=\"sr\" for=\"text\">Your words</label><textarea id=\"text\" name=\"text\" rows=\"2\" required dir=\"auto\" maxlength=\"").own(LONGEST_WORDS).raw("\" placeholder=\"Say something\">");
     // A browser leaves out a line end that comes first.
     out.raw("\n")
         .exact(words)
@@ -168,9 +171,9 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
         [counted(summary.hops, "handoff", "handoffs"), counted(summary.records, "record", "records")];
     out.raw(" <span class=\"muted\">").own(counts.join(" · ")).raw("</span></p>");
     if let Some(fault) = &summary.fault {
-        out.raw("<div id=\"fault\" class=\"notice\">").words(&fault.line()).raw("</div>");
+        out.raw("<div id=\"fault\" class=\"notice\">").words(&page::said(fault)).raw("</div>");
     }
-    if let Some(Work::Failed { why, unsaid }) = work {
+    if let Some(Work::Failed { why, unsaid, .. }) = work {
         out.raw("<div id=\"failed\" class=\"notice\">").words(&why);
         // What is on record was heard, whatever came then.
         if let Some(words) = unsaid.filter(|words| !is_heard(&stand.records, words)) {
@@ -195,7 +198,7 @@ fn is_heard(records: &[Record], words: &str) -> bool {
 
 fn actions(app: &App, session: &Session, run: &str, (status, step): (&str, &Step), out: &mut Markup) {
     let button = |action: &'static str, name: &'static str, out: &mut Markup| {
-        form(action, "inline", &session.form_token, out);
+        form(session, action, "inline", out);
         hidden("run", &encoded(run), out);
         out.raw("<button type=\"submit\" class=\"primary\">").raw(name).raw("</button></form>");
     };
@@ -215,8 +218,10 @@ fn actions(app: &App, session: &Session, run: &str, (status, step): (&str, &Step
     }
     if matches!(status, "waiting" | "interrupted" | "running") {
         out.raw("<details id=\"call-off\" class=\"call-off\"><summary>Call this off</summary>");
-        form("/cancel", "inline", &session.form_token, out);
+        form(session, "/cancel", "inline", out);
         hidden("run", &encoded(run), out);
-        out.raw("<label>Why, for the record <input name=\"reason\" dir=\"auto\" maxlength=\"2000\"></label><button type=\"submit\" class=\"danger\">Call off</button></form></details>");
+        out.raw("<label>Why, for the record <input name=\"reason\" dir=\"auto\" maxlength=\"")
+            .own(LONGEST_REASON)
+            .raw("\"></label><button type=\"submit\" class=\"danger\">Call off</button></form></details>");
     }
 }

@@ -13,17 +13,26 @@ use crate::fault::{Fault, Whose};
 /// Browsers that are let in at a time; the one that came in first has to show the token again.
 const MOST_SESSIONS: usize = 64;
 
-/// The checks, with the token and those who have shown it.
+/// Headers of which two that differ would be read in two ways.
+const SINGLE: [&str; 5] = ["host", "cookie", "origin", "sec-fetch-site", "content-type"];
+
+/// The checks, with the token and those who have shown one.
 pub(super) struct Door {
     /// Where it listens.
     ip: IpAddr,
-    token: String,
+    /// Lets one browser in. From then on it is another one.
+    token: Mutex<String>,
     sessions: Mutex<VecDeque<Session>>,
 }
 
 /// A browser that has shown the token.
+///
+/// Its pages stand under a path that is its own, and its cookie is sent to that path alone. A browser sends a cookie to every port of
+/// a host; a server at another port is not told it, since it does not know the path to be asked for.
 #[derive(Clone)]
 pub(super) struct Session {
+    /// The path of all its pages: a slash, and what nobody guesses.
+    home: String,
     cookie: String,
     /// What each form of its pages has in it.
     pub(super) form_token: String,
@@ -32,6 +41,8 @@ pub(super) struct Session {
 /// Why a request goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shut {
+    /// It says two things at once of which one is to be believed.
+    Doubtful,
     /// It names another host than this one: a page of somebody else's whose name was made to mean this address.
     Host,
     /// It has not shown the token.
@@ -46,51 +57,50 @@ pub(super) enum Shut {
 
 impl Door {
     pub(super) fn new(ip: IpAddr) -> Result<Self, Fault> {
-        Ok(Self { ip, token: by_chance()?, sessions: Mutex::default() })
+        Ok(Self { ip, token: Mutex::new(by_chance()?), sessions: Mutex::default() })
     }
 
-    pub(super) fn token(&self) -> &str {
-        &self.token
+    /// The address that lets one browser in.
+    pub(super) fn address(&self, port: u16) -> String {
+        let ip = if self.ip.is_unspecified() { loopback(self.ip) } else { self.ip };
+        format!("http://{}/?token={}", SocketAddr::new(ip, port), locked(&self.token))
     }
 
-    /// Refuses a request for another host. Behind an address that others reach any address may stand, and no name: a name is
-    /// what a page of somebody else's could have made to mean this address.
+    /// Refuses what can be read in two ways, and a request for another host. Behind an address that others reach any address may
+    /// stand, and no name: a name is what a page of somebody else's could have made to mean this address.
     pub(super) fn check_host(&self, request: &Request, port: u16) -> Result<(), Shut> {
+        if SINGLE.iter().any(|name| request.disagrees(name)) {
+            return Err(Shut::Doubtful);
+        }
         let mut hosts = request.headers.iter().filter(|(name, _)| name == "host").map(|(_, value)| &**value);
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Shut::Host) };
-        let is_ours = |ip: IpAddr| match self.ip.is_loopback() {
-            true => ip == self.ip,
-            false => true,
+        let is_ours = match host_of(host) {
+            Some((Named::Ip(ip), at)) => at == port && (!self.ip.is_loopback() || ip == self.ip),
+            Some((Named::Localhost, at)) => at == port && (self.ip.is_loopback() || self.ip.is_unspecified()),
+            None => false,
         };
-        let parsed = host.parse::<SocketAddr>().ok().or_else(|| {
-            // The port of the scheme is left out.
-            let ip = host.trim_matches(['[', ']']).parse().ok()?;
-            Some(SocketAddr::new(ip, 80))
-        });
-        let is_named = self.ip.is_loopback() && host.eq_ignore_ascii_case(&format!("localhost:{port}"));
-        match parsed {
-            Some(address) if address.port() == port && is_ours(address.ip()) => Ok(()),
-            None if is_named => Ok(()),
-            _ => Err(Shut::Host),
-        }
+        if is_ours { Ok(()) } else { Err(Shut::Host) }
     }
 
-    /// Lets a browser in that shows the token, and gives the cookie by which it is known from then on.
-    pub(super) fn let_in(&self, shown: &str, port: u16) -> Result<Option<String>, Fault> {
-        if !is_same(shown, &self.token) {
+    /// Lets a browser in that shows the token. Nobody else is let in by the same one.
+    pub(super) fn let_in(&self, shown: &str) -> Result<Option<Session>, Fault> {
+        let home = format!("/{}", by_chance()?.get(..32).unwrap_or_default());
+        let session = Session { home, cookie: by_chance()?, form_token: by_chance()? };
+        let next = by_chance()?;
+        let mut token = locked(&self.token);
+        if !is_same(shown, &token) {
             return Ok(None);
         }
-        let session = Session { cookie: by_chance()?, form_token: by_chance()? };
-        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", name(port), session.cookie);
+        *token = next;
         let mut sessions = locked(&self.sessions);
         if sessions.len() >= MOST_SESSIONS {
             sessions.pop_front();
         }
-        sessions.push_back(session);
-        Ok(Some(cookie))
+        sessions.push_back(session.clone());
+        Ok(Some(session))
     }
 
-    /// Who asks.
+    /// Who asks, by its cookie and by where its pages are.
     pub(super) fn session(&self, request: &Request, port: u16) -> Result<Session, Shut> {
         let name = name(port);
         let cookies = request.headers.iter().filter(|(header, _)| header == "cookie");
@@ -99,16 +109,38 @@ impl Door {
             .filter_map(|cookie| cookie.trim().split_once('='))
             .filter(|(found, _)| *found == name);
         let shown: Vec<&str> = shown.map(|(_, value)| value).collect();
+        let home = request.path().split('/').nth(1).map(|home| format!("/{home}")).unwrap_or_default();
         let sessions = locked(&self.sessions);
-        let found = sessions.iter().find(|session| shown.iter().any(|shown| is_same(shown, &session.cookie)));
+        let found = sessions.iter().find(|session| {
+            is_same(&home, &session.home) && shown.iter().any(|shown| is_same(shown, &session.cookie))
+        });
         found.cloned().ok_or(Shut::Unknown)
     }
 }
 
 impl Session {
-    /// Refuses what was not sent by a form of ours, on a page of this session.
-    pub(super) fn check_form(&self, request: &Request, fields: &Fields) -> Result<(), Shut> {
-        check_origin(request)?;
+    /// The path of one of its pages.
+    pub(super) fn at(&self, path: &str) -> String {
+        [&*self.home, path].concat()
+    }
+
+    /// The page that this path is of.
+    pub(super) fn within<'a>(&self, path: &'a str) -> &'a str {
+        path.strip_prefix(&*self.home).filter(|path| !path.is_empty()).unwrap_or("/")
+    }
+
+    /// What its browser is told to keep.
+    pub(super) fn cookie(&self, port: u16) -> String {
+        format!("{}={}; HttpOnly; SameSite=Strict; Path={}", name(port), self.cookie, self.home)
+    }
+
+    /// Whether it is this one.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.home == other.home
+    }
+
+    /// Refuses a form that is on no page of this session.
+    pub(super) fn check_form(&self, fields: &Fields) -> Result<(), Shut> {
         match is_same(fields.get("form_token").unwrap_or_default(), &self.form_token) {
             true => Ok(()),
             false => Err(Shut::Stale),
@@ -116,8 +148,33 @@ impl Session {
     }
 }
 
+/// What a host is called.
+enum Named {
+    Ip(IpAddr),
+    Localhost,
+}
+
+/// A host and its port, which is left out where it is the one of the scheme.
+fn host_of(host: &str) -> Option<(Named, u16)> {
+    if let Ok(address) = host.parse::<SocketAddr>() {
+        return Some((Named::Ip(address.ip()), address.port()));
+    }
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let ip = match bare {
+        Some(bare) => bare.parse::<Ipv6Addr>().map(IpAddr::V6),
+        None => host.parse::<Ipv4Addr>().map(IpAddr::V4),
+    };
+    if let Ok(ip) = ip {
+        return Some((Named::Ip(ip), 80));
+    }
+    let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    let port = port.parse().ok().filter(|_| is_number)?;
+    name.eq_ignore_ascii_case("localhost").then_some((Named::Localhost, port))
+}
+
 /// Refuses what a page of somebody else's has sent. Browsers say it in two ways, old ones in one of them.
-fn check_origin(request: &Request) -> Result<(), Shut> {
+pub(super) fn check_origin(request: &Request) -> Result<(), Shut> {
     if request.header("sec-fetch-site").is_some_and(|site| site != "same-origin") {
         return Err(Shut::Foreign);
     }
@@ -143,7 +200,7 @@ fn name(port: u16) -> String {
 }
 
 /// The address by which this machine reaches a server that listens at all of its addresses.
-pub(super) fn loopback(ip: IpAddr) -> IpAddr {
+fn loopback(ip: IpAddr) -> IpAddr {
     if ip.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() }
 }
 

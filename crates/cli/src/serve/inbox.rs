@@ -5,7 +5,7 @@ use sommelier_report::Markup;
 
 use super::app::App;
 use super::door::Session;
-use super::page::{Place, framed};
+use super::page::{Place, framed, said};
 use super::question;
 use crate::command::inbox::open;
 use crate::fault::Fault;
@@ -13,10 +13,12 @@ use crate::fault::Fault;
 pub(super) fn page(app: &App, session: &Session) -> Result<Answer, Fault> {
     let mut out = Markup::new();
     out.raw("<main id=\"main\"><header class=\"talk\"><p class=\"eyebrow\">Inbox</p><h1>What waits for you</h1></header>\n");
-    out.raw("<div id=\"now\" class=\"now\" aria-live=\"polite\" data-live=\"/inbox/events\">")
+    out.raw("<div id=\"now\" class=\"now\" aria-live=\"polite\" data-live=\"")
+        .text(&session.at("/inbox/events"))
+        .raw("\">")
         .put(&cards(app, session)?);
     out.raw("</div></main>\n");
-    Ok(framed(200, "Inbox", Place::Inbox, &out))
+    Ok(framed(session, 200, "Inbox", Place::Inbox, &out))
 }
 
 /// A card for each question that is open; those that are open longest come first.
@@ -35,7 +37,7 @@ pub(super) fn cards(app: &App, session: &Session) -> Result<Markup, Fault> {
             .raw("\"><p>")
             .value(&left.run)
             .raw(" is left out:</p>");
-        out.words(&left.fault.line()).raw("</div>");
+        out.words(&said(&left.fault)).raw("</div>");
     }
     Ok(out)
 }

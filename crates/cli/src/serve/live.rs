@@ -8,7 +8,6 @@
 //! | `item`, with the number of the last record as its id | an item of the list that is new or has changed, with its place |
 //! | `state` | how the run stands, or what waits for a person |
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use sommelier_http::{Answer, Request, Stop};
@@ -20,6 +19,8 @@ use super::chat::{View, item, items_until};
 use super::door::Session;
 use super::form::Fields;
 use super::inbox;
+use super::streams::Stream;
+use crate::fault::{Fault, unknown_run};
 
 /// How often the journal is looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -29,16 +30,25 @@ const LOOK: Duration = Duration::from_secs(1);
 const BEAT: Duration = Duration::from_secs(5);
 /// How long a stream lasts. The page asks for another one.
 const LONGEST: Duration = Duration::from_secs(600);
-/// Pages that may watch at a time, so that others can still be asked for.
-const MOST_WATCHERS: usize = 64;
+/// In how many milliseconds a page whose stream has ended for another one asks again.
+const AGAIN: u32 = 2_000;
 
 /// The events of a conversation.
-pub(super) fn chat(app: &'static App, session: &Session, run: &str, request: &Request) -> Answer {
+pub(super) fn chat(
+    app: &'static App,
+    session: &Session,
+    run: &str,
+    request: &Request,
+) -> Result<Answer, Fault> {
+    if app.last_record(run) == 0 && app.work(run).is_none() {
+        return Err(unknown_run(run));
+    }
     let seen = seen(request);
+    let stream = app.streams.enter(session);
     let (session, run) = (session.clone(), run.to_owned());
     let mut items = items_until(app, &run, seen);
     let (mut state, mut place, mut is_going) = (Markup::new(), None, true);
-    watched(app, move |is_time| {
+    Ok(watched(stream, move |is_time| {
         let now = (app.last_record(&run), app.changes());
         if place == Some(now) && !(is_time && is_going) {
             return String::new();
@@ -58,13 +68,14 @@ pub(super) fn chat(app: &'static App, session: &Session, run: &str, request: &Re
             state = view.state;
         }
         out
-    })
+    }))
 }
 
 /// The events of the inbox.
 pub(super) fn inbox(app: &'static App, session: &Session) -> Answer {
+    let stream = app.streams.enter(session);
     let (session, mut state, mut place) = (session.clone(), Markup::new(), None);
-    watched(app, move |is_time| {
+    watched(stream, move |is_time| {
         // To look at all runs takes long where there are many; whether any of them has gone on is soon known.
         let Some(heads) = is_time.then(|| app.desk.store.heads().ok()).flatten() else {
             return String::new();
@@ -92,21 +103,19 @@ fn seen(request: &Request) -> u64 {
 }
 
 /// A stream of what `look` finds new. It is told whether it is time to look for what no record tells.
-fn watched(app: &'static App, mut look: impl FnMut(bool) -> String + Send + 'static) -> Answer {
-    let Some(watcher) = Watcher::new(app) else {
-        return super::page::plain(
-            503,
-            "Too many pages are open that are kept up to date; close some of them.",
-        );
-    };
+fn watched(stream: Stream, mut look: impl FnMut(bool) -> String + Send + 'static) -> Answer {
     let start = Instant::now();
-    let (mut looked, mut sent) = (None::<Instant>, Instant::now());
+    let (mut looked, mut sent, mut is_ending) = (None::<Instant>, Instant::now(), false);
     Answer::live("text/event-stream; charset=utf-8", move |stop: &Stop| {
-        let _ = &watcher;
         loop {
             let is_first = looked.is_none();
-            if !is_first && stop.wait(TICK) || start.elapsed() > LONGEST {
+            if is_ending || !is_first && stop.wait(TICK) || start.elapsed() > LONGEST {
                 return None;
+            }
+            // What it would have told now, the page is told when it asks again.
+            if stream.is_over() {
+                is_ending = true;
+                return Some(format!("retry: {AGAIN}\n\n"));
             }
             let is_time = looked.is_none_or(|looked| looked.elapsed() >= LOOK);
             if is_time {
@@ -137,20 +146,4 @@ fn push(event: &str, id: Option<u64>, data: &Markup, out: &mut String) {
         out.push_str(&format!("data: {line}\n"));
     }
     out.push('\n');
-}
-
-/// A page that watches, counted as long as it does.
-struct Watcher(&'static App);
-
-impl Watcher {
-    fn new(app: &'static App) -> Option<Self> {
-        let watcher = Self(app);
-        (app.watchers.fetch_add(1, Ordering::SeqCst) < MOST_WATCHERS).then_some(watcher)
-    }
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        self.0.watchers.fetch_sub(1, Ordering::SeqCst);
-    }
 }

@@ -23,17 +23,24 @@ mod page;
 mod question;
 mod route;
 mod runs;
+mod streams;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
-use sommelier_http::{Limits, Server, converse};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use sommelier_http::{Limits, Request, Server, converse};
 
 use crate::arguments::Serve;
-use crate::desk::Desk;
+use crate::desk::{Desk, MOMENT};
 use crate::fault::{Fault, Whose};
 use crate::teller::Teller;
+use crate::words::counted;
 use app::App;
 use door::Door;
 
@@ -42,6 +49,11 @@ const MOST_CONNECTIONS: usize = 96;
 
 const LIMITS: Limits =
     Limits { head: Duration::from_secs(5), patience: Duration::from_secs(30), max_body: 1 << 20 };
+
+/// How long answers may take that are on their way when the process is to end.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+/// How long turns may.
+const LAST_TURNS: Duration = Duration::from_secs(5);
 
 /// Where it is served.
 #[derive(Serialize)]
@@ -52,33 +64,73 @@ struct Served {
     is_open: bool,
 }
 
-/// Serves until the process ends, which may be at any moment: what a page shows is in the journal.
+/// Serves until it is told to end. That may also be at any moment and without a word: what a page shows is in the journal.
 pub(crate) fn run(desk: Desk, teller: &mut Teller<'_>, asked: &Serve) -> Result<u8, Fault> {
     // Threads drive runs as long as the process lives.
     let app: &'static App = App::open(desk);
-    let door = Door::new(asked.host)?;
-    let token = door.token().to_owned();
+    let door = Arc::new(Door::new(asked.host)?);
+    let asked_to_end = asked_to_end()?;
     let address = SocketAddr::new(asked.host, asked.port);
-    let server = Server::start(address, MOST_CONNECTIONS, LIMITS.patience, move |connection, stop| {
-        let local = connection.stream().local_addr().map_or(0, |address| address.port());
-        converse(connection, LIMITS, stop, |_| None, |heard| route::answer(app, &door, local, heard));
-    });
-    let server = server.map_err(|error| {
-        let why = format!("{address}: {error}; give another --port, or --port 0 for one that is free");
-        Fault::new("port", Whose::Caller, why)
-    })?;
+    let server = start(app, door.clone(), address)?;
     let is_open = !asked.host.is_loopback();
-    let shown = if asked.host.is_unspecified() { door::loopback(asked.host) } else { asked.host };
-    let url = format!("http://{}/?token={token}", SocketAddr::new(shown, server.address().port()));
+    let url = door.address(server.address().port());
     if is_open {
         teller.note(
             "others reach this address, what is sent is not encrypted, and whoever has the token may do everything",
         );
     }
     let text = || {
-        format!("Open {url}\n\nThe token in it lets in whoever has it. Ctrl-C ends; nothing is lost by it.")
+        format!(
+            "Open {url}\n\nThe token in it lets one browser in, once; for another one there is a new one then. Ctrl-C ends; \
+             nothing is lost by it."
+        )
     };
     teller.tell(text, &Served { url: url.clone(), is_open })?;
-    server.wait();
+    while !asked_to_end.load(Ordering::SeqCst) {
+        thread::sleep(MOMENT);
+    }
+    end(app, server, teller);
     Ok(0)
+}
+
+fn start(app: &'static App, door: Arc<Door>, address: SocketAddr) -> Result<Server, Fault> {
+    let server = Server::start(address, MOST_CONNECTIONS, LIMITS.patience, move |connection, stop| {
+        let local = connection.stream().local_addr().map_or(0, |address| address.port());
+        let refuse = |head: &Request| route::refuse(&door, local, head);
+        converse(connection, LIMITS, stop, refuse, |heard| route::answer(app, &door, local, heard));
+    });
+    server.map_err(|error| {
+        let why = format!("{address}: {error}; give another --port, or --port 0 for one that is free");
+        Fault::new("port", Whose::Caller, why)
+    })
+}
+
+/// Becomes true when the process is to end: by Ctrl-C, or by who sends it the signal for that. A second time it ends at once.
+fn asked_to_end() -> Result<Arc<AtomicBool>, Fault> {
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, 1, asked.clone())?;
+        flag::register(signal, asked.clone())?;
+    }
+    Ok(asked)
+}
+
+/// Nothing is begun any more, answers and streams end, and so do turns that are nearly done: what they have told of themselves can
+/// then be sent to whoever watches.
+fn end(app: &App, server: Server, teller: &mut Teller<'_>) {
+    server.end(LAST_ANSWERS);
+    if app.rest(Duration::ZERO) == 0 {
+        return;
+    }
+    teller.note(&format!(
+        "agents are at work, and are waited for, {} seconds at most; Ctrl-C ends at once",
+        LAST_TURNS.as_secs()
+    ));
+    let left = app.rest(LAST_TURNS);
+    if left > 0 {
+        let left = counted(left, "turn is", "turns are");
+        teller.note(&format!(
+            "{left} cut off; what is on record stays, and `sommelier sweep` goes on from there"
+        ));
+    }
 }

@@ -3,7 +3,7 @@
 use sommelier_http::Answer;
 use sommelier_report::{Markup, html};
 
-use super::door::Shut;
+use super::door::{Session, Shut};
 use crate::fault::Fault;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -11,6 +11,9 @@ const HTML: &str = "text/html; charset=utf-8";
 /// Nothing but what this server serves is loaded, run, sent to or framed.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Characters of a page's title.
+const LONGEST_TITLE: usize = 80;
 
 /// Which of the places in the head of each page one is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,41 +37,75 @@ pub(super) fn guarded(answer: Answer) -> Answer {
 }
 
 /// A page in its frame.
-pub(super) fn framed(status: u16, title: &str, place: Place, body: &Markup) -> Answer {
+pub(super) fn framed(session: &Session, status: u16, title: &str, at: Place, body: &Markup) -> Answer {
     let mut out = Markup::new();
     out.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
-    out.raw("<title>").text(title).raw(" · Sommelier</title>\n");
-    out.raw("<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n<link rel=\"stylesheet\" href=\"/style.css\">\n");
-    out.raw("<script src=\"/script.js\" defer></script>\n</head>\n<body class=\"app\">\n");
-    out.raw("<a class=\"skip\" href=\"#main\">Skip to the page</a>\n<header class=\"bar\"><div><a class=\"brand\" href=\"/\">Sommelier</a>");
+    out.raw("<title>").text(&short(title)).raw(" · Sommelier</title>\n");
+    out.raw("<link rel=\"icon\" href=\"").text(&session.at("/icon.svg")).raw("\" type=\"image/svg+xml\">\n");
+    out.raw("<link rel=\"stylesheet\" href=\"").text(&session.at("/style.css")).raw("\">\n");
+    out.raw("<script src=\"")
+        .text(&session.at("/script.js"))
+        .raw("\" defer></script>\n</head>\n<body class=\"app\">\n");
+    out.raw("<a class=\"skip\" href=\"#main\">Skip to the page</a>\n<header class=\"bar\"><div>");
+    link(session, "/", "class=\"brand\"", "Sommelier", &mut out);
     out.raw("<nav aria-label=\"Places\"><ul>");
-    let mut link = |href: &'static str, name: &'static str, is_here: bool| {
-        out.raw("<li><a href=\"").raw(href).raw(if is_here { "\" aria-current=\"page\">" } else { "\">" });
-        out.raw(name).raw("</a></li>");
+    let mut place = |path: &str, name: &'static str, is_here: bool| {
+        out.raw("<li>");
+        link(session, path, if is_here { "aria-current=\"page\"" } else { "" }, name, &mut out);
+        out.raw("</li>");
     };
-    link("/", "Chat", place == Place::Chat);
-    link("/runs", "Runs", place == Place::Runs);
-    link("/inbox", "Inbox", place == Place::Inbox);
+    place("/", "Chat", at == Place::Chat);
+    place("/runs", "Runs", at == Place::Runs);
+    place("/inbox", "Inbox", at == Place::Inbox);
     out.raw("</ul></nav></div></header>\n").put(body).raw("</body>\n</html>\n");
     Answer::whole(status, HTML, out.into_string())
 }
 
+/// A link to another page.
+pub(super) fn link(session: &Session, path: &str, is: &'static str, name: &'static str, out: &mut Markup) {
+    out.raw("<a href=\"").text(&session.at(path)).raw("\"").raw(if is.is_empty() { "" } else { " " }).raw(is);
+    out.raw(">").raw(name).raw("</a>");
+}
+
+/// A name where nothing but a few words has room.
+fn short(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_TITLE) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
+        None => name.to_owned(),
+    }
+}
+
 /// A page that tells something, with a way to go on.
-pub(super) fn told(status: u16, what: &str, on: Option<(&str, &'static str)>) -> Answer {
+pub(super) fn told(session: &Session, status: u16, what: &str, on: Option<(&str, &'static str)>) -> Answer {
     let mut out = Markup::new();
     out.raw("<main id=\"main\" class=\"narrow\"><h1>That did not work</h1>");
     notice(what, &mut out);
-    if let Some((href, name)) = on {
-        out.raw("<p><a href=\"").text(href).raw("\">").raw(name).raw("</a></p>");
+    if let Some((path, name)) = on {
+        out.raw("<p>");
+        link(session, path, "", name, &mut out);
+        out.raw("</p>");
     }
     out.raw("</main>\n");
-    framed(status, "That did not work", Place::Elsewhere, &out)
+    framed(session, status, "That did not work", Place::Elsewhere, &out)
 }
 
 /// A page that tells what went wrong.
-pub(super) fn fault(fault: &Fault, on: Option<(&str, &'static str)>) -> Answer {
-    told(status(fault), &fault.line(), on)
+pub(super) fn fault(session: &Session, fault: &Fault, on: Option<(&str, &'static str)>) -> Answer {
+    told(session, status(fault), &said(fault), on)
+}
+
+/// What went wrong, and what can be done about it in a browser.
+pub(super) fn said(fault: &Fault) -> String {
+    let advice = match fault.code() {
+        "unknown_run" => "; Runs, at the top of the page, has all that there are",
+        "unknown_question" | "other_question" => "; the inbox shows what is asked now",
+        "answered_before" => "; its conversation shows what came of it",
+        "key_reused" => "; say it once more on the conversation's page as it is now",
+        "damaged" | "diverged" => "; whoever has this server has to look at the journal",
+        _ => "",
+    };
+    fault.line_in_page() + advice
 }
 
 /// The status by which a fault is told.
@@ -76,7 +113,7 @@ pub(super) fn status(fault: &Fault) -> u16 {
     match fault.code() {
         "unknown_run" | "unknown_question" => 404,
         "answered_before" | "other_question" | "at_work" | "held" | "over" | "key_reused" => 409,
-        "busy" => 503,
+        "busy" | "crowded" => 503,
         _ if fault.exit_code() == 2 => 422,
         _ => 500,
     }
@@ -100,10 +137,14 @@ pub(super) fn plain(status: u16, why: &str) -> Answer {
 /// Why a request goes no further, on a page that tells nothing else.
 pub(super) fn shut(shut: Shut) -> Answer {
     let (status, why) = match shut {
+        Shut::Doubtful => {
+            (400, "The request has two headers of one name that say different things, and nothing was done.")
+        }
         Shut::Host => (421, "This server is not at the address that was asked for."),
         Shut::Unknown => (
             401,
-            "Open the address that `sommelier serve` has printed: the token in it lets you in. If you just did, reload this page.",
+            "Open the address that `sommelier serve` has printed last: the token in it lets one browser in, once. If you have just opened \
+             one, it was used before, and there is a newer one at the terminal.",
         ),
         Shut::Foreign => (403, "This was sent from a page of another site, and nothing was done."),
         Shut::Kind => (415, "This is no form, and nothing was done."),
@@ -133,9 +174,13 @@ pub(super) fn icon() -> Answer {
 }
 
 /// The beginning of a form, with the token that makes it one of ours.
-pub(super) fn form(action: &'static str, class: &'static str, form_token: &str, out: &mut Markup) {
-    out.raw("<form method=\"post\" action=\"").raw(action).raw("\" class=\"").raw(class).raw("\">");
-    hidden("form_token", form_token, out);
+pub(super) fn form(session: &Session, action: &str, class: &'static str, out: &mut Markup) {
+    out.raw("<form method=\"post\" action=\"")
+        .text(&session.at(action))
+        .raw("\" class=\"")
+        .raw(class)
+        .raw("\">");
+    hidden("form_token", &session.form_token, out);
 }
 
 /// A field that nobody sees. Names of runs are [encoded](super::form::encoded) in it, since not every character of a name comes back.

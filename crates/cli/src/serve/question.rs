@@ -10,6 +10,7 @@ use sommelier_report::Markup;
 use super::door::Session;
 use super::form::encoded;
 use super::page::{form, hidden};
+use super::route::LONGEST_ANSWER;
 use crate::asked::QuestionRow;
 use crate::time::shown;
 
@@ -28,8 +29,8 @@ pub(super) fn card(session: &Session, row: &QuestionRow, out: &mut Markup) {
     if let Some(tool) = &row.tool {
         out.raw(" ").code(tool);
     }
-    out.raw("</h3><p class=\"by muted\">in <a href=\"/chat/")
-        .text(&encoded(&row.run))
+    out.raw("</h3><p class=\"by muted\">in <a href=\"")
+        .text(&session.at(&format!("/chat/{}", encoded(&row.run))))
         .raw("\">")
         .value(&row.path);
     out.raw("</a>, since <time>")
@@ -106,14 +107,13 @@ fn answer(session: &Session, row: &QuestionRow, choice: &'static str, out: &mut 
         "undone" => ("I have undone it", None, ""),
         other => (other, None, ""),
     };
-    form("/answer", "choice", &session.form_token, out);
+    form(session, "/answer", "choice", out);
     hidden("question", &encoded(&row.id), out);
     hidden("digest", &row.digest, out);
     hidden("word", &choice.replace('_', "-"), out);
     if let Some(field) = field {
-        out.raw("<label>").raw(field).raw(
-            " <input name=\"text\" required dir=\"auto\" maxlength=\"20000\" autocomplete=\"off\"></label>",
-        );
+        out.raw("<label>").raw(field).raw(" <input name=\"text\" required dir=\"auto\" maxlength=\"");
+        out.own(LONGEST_ANSWER).raw("\" autocomplete=\"off\"></label>");
     }
     out.raw("<button type=\"submit\" class=\"").raw(class).raw("\">").raw(name).raw("</button></form>");
 }

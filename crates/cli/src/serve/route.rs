@@ -1,8 +1,11 @@
 //! Which page a path has, and what a form does.
 
+use std::io::{Write, stderr};
+
 use sommelier_handoff::InputKind;
 use sommelier_http::{Answer, Request, Wrong};
 use sommelier_runner::Turn;
+use sommelier_runner::journal::MAX_NAME;
 
 use super::app::App;
 use super::door::{self, Door, Session, Shut};
@@ -10,116 +13,182 @@ use super::form::{Fields, encoded, segment};
 use super::{chat, inbox, live, page, runs};
 use crate::arguments::Word;
 use crate::command::resume::has_ended_in_vain;
-use crate::fault::Fault;
+use crate::fault::{Fault, unknown_run};
 use crate::open::OpenQuestion;
 use crate::stand::Stand;
+use crate::words::is_seen;
 
 /// Paths that forms are sent to.
 const ACTS: [&str; 5] = ["/say", "/answer", "/resume", "/again", "/cancel"];
+
+/// The longest that is taken of a text, in characters, as the fields of the pages have it.
+pub(super) const LONGEST_WORDS: usize = 100_000;
+pub(super) const LONGEST_ANSWER: usize = 20_000;
+pub(super) const LONGEST_REASON: usize = 2_000;
+
+/// Who may go on, and with what.
+enum Entry {
+    /// A browser that shows this token.
+    Token(String),
+    /// One that was let in.
+    Known(Session),
+}
+
+/// What a head is refused with, before anything else of the request is read.
+pub(super) fn refuse(door: &Door, port: u16, head: &Request) -> Option<Answer> {
+    entry(door, port, head).err().map(page::guarded)
+}
 
 /// Answers a request, whatever it is.
 pub(super) fn answer(app: &'static App, door: &Door, port: u16, heard: Result<&Request, &Wrong>) -> Answer {
     let answered = match heard {
         Err(wrong) => page::plain(wrong.status, &wrong.why),
-        Ok(request) => match inside(app, door, port, request) {
-            Ok(answer) => answer,
-            Err(shut) => page::shut(shut),
+        Ok(request) => match entry(door, port, request) {
+            Ok(Entry::Token(token)) => let_in(door, port, &token),
+            Ok(Entry::Known(session)) if request.method == "POST" => sent(app, &session, request),
+            Ok(Entry::Known(session)) => look(app, &session, request),
+            Err(refused) => refused,
         },
     };
     page::guarded(answered)
 }
 
-fn inside(app: &'static App, door: &Door, port: u16, request: &Request) -> Result<Answer, Shut> {
-    door.check_host(request, port)?;
-    let is_get = matches!(&*request.method, "GET" | "HEAD");
-    if is_get && request.path() == "/" {
-        let query = Fields::read(request.query().as_bytes()).unwrap_or_default();
+/// All that is to be seen in a head.
+fn entry(door: &Door, port: u16, head: &Request) -> Result<Entry, Answer> {
+    door.check_host(head, port).map_err(page::shut)?;
+    if head.method == "GET" && head.path() == "/" {
+        let query = Fields::read(head.query().as_bytes()).unwrap_or_default();
         if let Some(token) = query.get("token") {
-            return Ok(match door.let_in(token, port) {
-                // The token stands in no page and in no address bar from here on.
-                Ok(Some(cookie)) => page::see("/").header("set-cookie", cookie),
-                Ok(None) => return Err(Shut::Unknown),
-                Err(fault) => page::plain(500, &fault.line()),
-            });
+            return Ok(Entry::Token(token.to_owned()));
         }
     }
-    let session = door.session(request, port)?;
-    let is_act = ACTS.contains(&request.path());
-    match &*request.method {
-        "GET" | "HEAD" if is_act => Ok(page::plain(405, "This is for a form.").header("allow", "POST")),
-        "GET" | "HEAD" => Ok(look(app, &session, request)),
+    let session = door.session(head, port).map_err(page::shut)?;
+    let is_act = ACTS.contains(&session.within(head.path()));
+    match &*head.method {
+        "GET" | "HEAD" if is_act => Err(page::plain(405, "This is for a form.").header("allow", "POST")),
+        "GET" | "HEAD" => Ok(Entry::Known(session)),
         "POST" if is_act => {
-            door::check_kind(request)?;
-            let Some(fields) = Fields::read(&request.body) else {
-                return Ok(page::plain(400, "The form is no UTF-8."));
-            };
-            session.check_form(request, &fields)?;
-            Ok(act(app, &session, request.path(), &fields))
+            let checked = door::check_kind(head).and_then(|()| door::check_origin(head));
+            checked.map_err(page::shut).map(|()| Entry::Known(session))
         }
-        _ => Ok(page::plain(405, "A page is read with GET.").header("allow", "GET, HEAD")),
+        _ => Err(page::plain(405, "A page is read with GET.").header("allow", "GET, HEAD")),
+    }
+}
+
+fn let_in(door: &Door, port: u16, token: &str) -> Answer {
+    match door.let_in(token) {
+        Ok(Some(session)) => {
+            // Whoever sits at the terminal sees that somebody came in, and how to let another one in.
+            let next = door.address(port);
+            let _ = writeln!(stderr(), "sommelier: a browser was let in; for another one there is {next}");
+            // The token stands in no page and in no address bar from here on.
+            page::see(&session.at("/")).header("set-cookie", session.cookie(port))
+        }
+        Ok(None) => page::shut(Shut::Unknown),
+        Err(fault) => page::plain(500, &page::said(&fault)),
+    }
+}
+
+/// What a form has sent.
+fn sent(app: &'static App, session: &Session, request: &Request) -> Answer {
+    let Some(fields) = Fields::read(&request.body) else {
+        return page::plain(400, "The form is no UTF-8.");
+    };
+    match session.check_form(&fields) {
+        Ok(()) => act(app, session, session.within(request.path()), &fields),
+        Err(shut) => page::shut(shut),
     }
 }
 
 /// What is looked at. Nothing changes by it.
 fn look(app: &'static App, session: &Session, request: &Request) -> Answer {
-    let segments: Option<Vec<String>> = request.path().split('/').skip(1).map(segment).collect();
+    let segments: Option<Vec<String>> =
+        session.within(request.path()).split('/').skip(1).map(segment).collect();
     let Some(segments) = segments else { return page::plain(400, "The address is no UTF-8.") };
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let looked = match segments.as_slice() {
+        // Nor is it shown: a page would be as long as the name, many times over.
+        [_, run, ..] if run.len() > MAX_NAME => {
+            return page::told(session, 404, "There is no conversation of so long a name.", None);
+        }
         [""] => chat::fresh(app, session),
         ["style.css"] => return page::style(),
         ["script.js"] => return page::script(),
         ["icon.svg"] => return page::icon(),
         ["chat", run] => chat::page(app, session, run),
-        ["chat", run, "events"] => Ok(live::chat(app, session, run, request)),
-        ["runs"] => runs::all(app),
-        ["runs", run] => runs::one(app, run),
+        ["chat", run, "events"] => live::chat(app, session, run, request),
+        ["runs"] => runs::all(app, session),
+        ["runs", run] => runs::one(app, session, run),
         ["inbox"] => inbox::page(app, session),
         ["inbox", "events"] => Ok(live::inbox(app, session)),
-        _ => return page::told(404, "There is no such page.", None),
+        _ => return page::told(session, 404, "There is no such page.", None),
     };
-    looked.unwrap_or_else(|fault| page::fault(&fault, None))
+    looked.unwrap_or_else(|fault| page::fault(session, &fault, None))
 }
 
 /// What is done. The page that follows shows what came of it.
 fn act(app: &'static App, session: &Session, path: &str, fields: &Fields) -> Answer {
-    let run = named(fields, "run");
+    if path == "/answer" {
+        return answered(app, session, fields).unwrap_or_else(|fault| {
+            page::fault(session, &fault, Some(("/inbox", "To the inbox, which shows what is asked now")))
+        });
+    }
+    let run = match run_of(fields) {
+        Ok(run) => run,
+        Err(fault) => return page::fault(session, &fault, None),
+    };
+    let back = format!("/chat/{}", encoded(&run));
     let begun = match path {
         "/say" => {
             let said = say(app, &run, fields);
             // The words are not lost where they cannot be taken.
             return said.map_or_else(
                 |fault| chat::refused(app, session, &run, &fields.words("text"), &fault),
-                |()| page::see(&chat_of(&run)),
+                |()| page::see(&session.at(&back)),
             );
-        }
-        "/answer" => {
-            return answered(app, fields).unwrap_or_else(|fault| {
-                page::fault(&fault, Some(("/inbox", "To the inbox, which shows what is asked now")))
-            });
         }
         "/resume" => resume(app, &run),
         "/again" => again(app, &run),
         _ => cancel(app, &run, fields),
     };
-    let back = chat_of(&run);
     begun.map_or_else(
-        |fault| page::fault(&fault, Some((&back, "Back to the conversation"))),
-        |()| page::see(&back),
+        |fault| page::fault(session, &fault, Some((&back, "Back to the conversation"))),
+        |()| page::see(&session.at(&back)),
     )
 }
 
-/// The name of a run or a question in a form.
-fn named(fields: &Fields, name: &str) -> String {
-    fields.get(name).and_then(segment).unwrap_or_default()
+/// The name of a run in a form: the whole of it, since a form is of one run and does something with it.
+fn run_of(fields: &Fields) -> Result<String, Fault> {
+    let run = fields.get("run").and_then(segment).unwrap_or_default();
+    if (1..=MAX_NAME).contains(&run.len()) && run.chars().any(is_seen) && !run.contains('\0') {
+        return Ok(run);
+    }
+    let why = format!(
+        "the name of a conversation has 1 to {MAX_NAME} bytes, of which something can be seen; this one has {}",
+        run.len()
+    );
+    Err(Fault::caller("name", why))
 }
 
-fn chat_of(run: &str) -> String {
-    format!("/chat/{}", encoded(run))
+/// A run that there is.
+fn known<'a>(app: &App, run: &'a str) -> Result<&'a str, Fault> {
+    if app.last_record(run) == 0 { Err(unknown_run(run)) } else { Ok(run) }
+}
+
+/// A text of a form, of at most so many characters.
+fn words(fields: &Fields, name: &str, most: usize) -> Result<String, Fault> {
+    let text = fields.words(name);
+    match text.chars().count() {
+        count if count > most => {
+            let why = format!("a text here has {most} characters at most, and this one has {count}");
+            Err(Fault::caller("too_long", why))
+        }
+        _ => Ok(text),
+    }
 }
 
 fn say(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
-    let text = fields.words("text");
+    let text = words(fields, "text", LONGEST_WORDS)?;
     if text.is_empty() {
         return Err(Fault::caller("blank", "there are no words; say something"));
     }
@@ -138,15 +207,20 @@ fn say(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
     app.begin(run, Some(text), false, move |driver| driver.submit(&name, turn.clone()))
 }
 
-fn answered(app: &'static App, fields: &Fields) -> Result<Answer, Fault> {
-    let id = named(fields, "question");
+fn answered(app: &'static App, session: &Session, fields: &Fields) -> Result<Answer, Fault> {
+    let id = fields.get("question").and_then(segment).unwrap_or_default();
+    if id.len() > 2 * MAX_NAME {
+        return Err(Fault::caller("unknown_question", "there is no question of so long a name"));
+    }
     let digest = fields.get("digest").filter(|digest| !digest.is_empty()).map(str::to_owned);
     let Some(digest) = digest else {
         return Err(Fault::caller("usage", "an answer in a browser says the digest of what was shown"));
     };
-    let text = Some(fields.words("text")).filter(|text| !text.is_empty());
-    let said = Word::read(fields.get("word").unwrap_or_default())?.answer(text)?;
-    let by = Some(fields.words("by")).filter(|by| !by.is_empty());
+    let text = Some(words(fields, "text", LONGEST_ANSWER)?).filter(|text| !text.is_empty());
+    let word = Word::read(fields.get("word").unwrap_or_default())
+        .map_err(|_| Fault::caller("no_choice", "this is none of the answers that a question has"))?;
+    let said = word.answer(text)?;
+    let by = Some(words(fields, "by", LONGEST_REASON)?).filter(|by| !by.is_empty());
     let question = OpenQuestion::find(app.desk, &id)?;
     question.check_digest(Some(&digest))?;
     question.check_choice(&said)?;
@@ -154,30 +228,28 @@ fn answered(app: &'static App, fields: &Fields) -> Result<Answer, Fault> {
     app.begin(&run, None, false, move |driver| {
         driver.answer(&name, &id, said.clone(), Some(&digest), by.as_deref())
     })?;
-    Ok(page::see(&chat_of(&run)))
+    Ok(page::see(&session.at(&format!("/chat/{}", encoded(&run)))))
 }
 
 fn resume(app: &'static App, run: &str) -> Result<(), Fault> {
-    let run = app.desk.find(run)?;
-    let name = run.clone();
-    app.begin(&run, None, false, move |driver| driver.resume(&name))
+    let name = known(app, run)?.to_owned();
+    app.begin(run, None, false, move |driver| driver.resume(&name))
 }
 
 fn again(app: &'static App, run: &str) -> Result<(), Fault> {
-    let run = app.desk.find(run)?;
-    let (is_tried, name) = (has_ended_in_vain(app.desk, &run)?, run.clone());
-    app.begin(&run, None, false, move |driver| match is_tried {
+    let name = known(app, run)?.to_owned();
+    let is_tried = has_ended_in_vain(app.desk, run)?;
+    app.begin(run, None, false, move |driver| match is_tried {
         true => driver.give(&name, InputKind::Retried),
         false => driver.resume(&name),
     })
 }
 
 fn cancel(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
-    let run = app.desk.find(run)?;
-    let reason = match fields.words("reason") {
+    let name = known(app, run)?.to_owned();
+    let reason = match words(fields, "reason", LONGEST_REASON)? {
         reason if reason.is_empty() => "a person called it off in the browser".to_owned(),
         reason => reason,
     };
-    let name = run.clone();
-    app.begin(&run, None, true, move |driver| driver.cancel(&name, &reason))
+    app.begin(run, None, true, move |driver| driver.cancel(&name, &reason))
 }

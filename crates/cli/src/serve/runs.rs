@@ -5,8 +5,9 @@ use sommelier_report::{Markup, html};
 use sommelier_runner::journal::Record;
 
 use super::app::App;
+use super::door::Session;
 use super::form::encoded;
-use super::page::{Place, chip, framed, notice};
+use super::page::{Place, chip, framed, link, notice, said};
 use crate::command::report::story;
 use crate::command::runs::all as summaries;
 use crate::fault::{Fault, unknown_run};
@@ -15,27 +16,29 @@ use crate::stand::{Stand, Summary};
 use crate::time::{of_day, shown};
 
 /// The page of all runs; what happened last comes first.
-pub(super) fn all(app: &App) -> Result<Answer, Fault> {
+pub(super) fn all(app: &App, session: &Session) -> Result<Answer, Fault> {
     let runs = summaries(app.desk)?;
     let mut out = Markup::new();
     out.raw("<main id=\"main\"><header class=\"talk\"><p class=\"eyebrow\">Runs</p><h1>All that is on record</h1></header>\n");
     if runs.is_empty() {
-        out.raw("<p class=\"empty\">There are no runs. <a href=\"/\">Begin a conversation</a></p>");
+        out.raw("<p class=\"empty\">There are no runs. ");
+        link(session, "/", "", "Begin a conversation", &mut out);
+        out.raw("</p>");
     } else {
         out.raw("<ul class=\"runs\">\n");
         for run in &runs {
-            row(run, &mut out);
+            row(session, run, &mut out);
         }
         out.raw("</ul>");
     }
     out.raw("</main>\n");
-    Ok(framed(200, "Runs", Place::Runs, &out))
+    Ok(framed(session, 200, "Runs", Place::Runs, &out))
 }
 
-fn row(run: &Summary, out: &mut Markup) {
+fn row(session: &Session, run: &Summary, out: &mut Markup) {
     let name = encoded(&run.id);
-    out.raw("<li class=\"card\"><h2><a href=\"/chat/")
-        .text(&name)
+    out.raw("<li class=\"card\"><h2><a href=\"")
+        .text(&session.at(&format!("/chat/{name}")))
         .raw("\">")
         .value(&run.id)
         .raw("</a></h2><p>");
@@ -53,19 +56,17 @@ fn row(run: &Summary, out: &mut Markup) {
     if run.questions > 0 {
         figure("questions", run.questions);
     }
-    out.raw("</dl><p class=\"muted\"><time>")
-        .own(shown(run.updated))
-        .raw("</time> · <a href=\"/runs/")
-        .text(&name)
-        .raw("\">report</a></p>");
+    out.raw("</dl><p class=\"muted\"><time>").own(shown(run.updated)).raw("</time> · ");
+    link(session, &format!("/runs/{name}"), "", "report", out);
+    out.raw("</p>");
     if let Some(fault) = &run.fault {
-        out.words(&fault.line());
+        out.words(&said(fault));
     }
     out.raw("</li>\n");
 }
 
 /// The page of one run: its report, and its records.
-pub(super) fn one(app: &App, run: &str) -> Result<Answer, Fault> {
+pub(super) fn one(app: &App, session: &Session, run: &str) -> Result<Answer, Fault> {
     let stand = Stand::of(app.desk, run)?;
     if stand.records.is_empty() && stand.summary.fault.is_none() {
         return Err(unknown_run(run));
@@ -74,22 +75,24 @@ pub(super) fn one(app: &App, run: &str) -> Result<Answer, Fault> {
     match story(app.desk, run) {
         Ok((story, _)) => {
             out.put(&html::head(&story)).raw("<main id=\"main\">");
-            links(run, &mut out);
+            links(session, run, &mut out);
             out.put(&html::body(&story));
         }
         Err(fault) => {
             out.raw("<main id=\"main\"><h1>").value(run).raw("</h1>");
-            links(run, &mut out);
-            notice(&fault.line(), &mut out);
+            links(session, run, &mut out);
+            notice(&said(&fault), &mut out);
         }
     }
     records(&stand.records, &mut out);
     out.raw("</main>\n");
-    Ok(framed(200, run, Place::Runs, &out))
+    Ok(framed(session, 200, run, Place::Runs, &out))
 }
 
-fn links(run: &str, out: &mut Markup) {
-    out.raw("<p class=\"meta\"><a href=\"/chat/").text(&encoded(run)).raw("\">To the conversation</a></p>");
+fn links(session: &Session, run: &str, out: &mut Markup) {
+    out.raw("<p class=\"meta\">");
+    link(session, &format!("/chat/{}", encoded(run)), "", "To the conversation", out);
+    out.raw("</p>");
 }
 
 fn records(records: &[Record], out: &mut Markup) {

@@ -28,21 +28,58 @@
   const isAtEnd = () => window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 120;
   const toEnd = () => window.scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
 
+  // Where the pages are to which this browser was let in. A page whose server has ended asks the others where they are: one of a
+  // newer server's may be among them.
+  const home = new URL(document.currentScript.src).pathname.replace("/script.js", "");
+  const others = new BroadcastChannel("sommelier");
+  const asking = "where are you?";
+  let isShutOut = false;
+  let offer = () => {};
+  others.addEventListener("message", ({ data }) => {
+    if (data === asking && !isShutOut) others.postMessage(home);
+    if (isShutOut && data !== home && /^\/[0-9a-f]{32}$/.test(data)) offer(data);
+  });
+  others.postMessage(home);
+
   const watch = (place) => {
     const now = document.getElementById("now");
     const link = document.createElement("p");
     link.className = "link";
     link.setAttribute("role", "status");
     now.after(link);
-    const seen = place.dataset.seen;
-    const news = new EventSource(place.dataset.live + (seen === undefined ? "" : "?after=" + seen));
-    news.addEventListener("open", () => { link.textContent = ""; });
-    news.addEventListener("error", () => {
-      link.textContent = news.readyState === EventSource.CLOSED
-        ? "This page is not kept up to date any more. Reload it; if that does not let you in, open the address that `sommelier serve` has printed."
-        : "The connection is lost, and is tried again.";
-    });
-    news.addEventListener("item", (event) => {
+    let seen = place.dataset.seen;
+    let news = null;
+    // A stream may end for that of another page. Only when the next one does not come either is the connection lost.
+    let inVain = 0;
+
+    const open = () => {
+      if (news || document.hidden) return;
+      news = new EventSource(place.dataset.live + (seen === undefined ? "" : "?after=" + seen));
+      news.addEventListener("open", () => { inVain = 0; isShutOut = false; link.textContent = ""; });
+      news.addEventListener("error", () => {
+        isShutOut = news.readyState === EventSource.CLOSED;
+        inVain += 1;
+        if (isShutOut) {
+          others.postMessage(asking);
+          link.textContent = "This page is not kept up to date any more. Reload it; if that does not let you in, open the address that `sommelier serve` has printed last.";
+        } else if (inVain > 1) {
+          link.textContent = "The connection is lost, and is tried again.";
+        }
+      });
+      news.addEventListener("item", hear);
+      news.addEventListener("state", (event) => {
+        const follows = isAtEnd();
+        put(now, event.data);
+        if (follows && place !== now) toEnd();
+      });
+    };
+    const close = () => {
+      if (news) news.close();
+      news = null;
+    };
+
+    const hear = (event) => {
+      seen = event.lastEventId;
       const item = made(event.data).firstElementChild;
       const old = document.getElementById(item.id);
       const follows = isAtEnd();
@@ -55,13 +92,21 @@
         place.append(item);
       }
       if (follows) toEnd();
-    });
-    news.addEventListener("state", (event) => {
-      const follows = isAtEnd();
-      put(now, event.data);
-      if (follows && place !== now) toEnd();
-    });
-    window.addEventListener("pagehide", () => news.close());
+    };
+
+    // It stays here until somebody wants to go: words may stand in it.
+    offer = (there) => {
+      const on = document.createElement("a");
+      on.href = there + location.pathname.slice(home.length);
+      on.textContent = "Go on there.";
+      link.replaceChildren("You were let in again. ", on);
+    };
+
+    // A browser connects to one host only so often: a page that nobody sees takes none of that.
+    document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });
+    window.addEventListener("pagehide", close);
+    window.addEventListener("pageshow", open);
+    open();
   };
 
   document.querySelectorAll("[data-live]").forEach(watch);

@@ -6,6 +6,8 @@
     reason = "a test says so by panicking; not every file of tests needs all"
 )]
 
+pub(crate) mod serving;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};

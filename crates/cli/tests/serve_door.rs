@@ -1,0 +1,315 @@
+//! `serve`, over a socket: who is let in and who is not, and how much is taken.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says so by panicking")]
+
+mod harness;
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use harness::serving::{Got, Serve, form};
+use harness::{Place, RUNNING_CASE};
+
+const PAGES: [&str; 9] = [
+    "/",
+    "/chat/a",
+    "/chat/a/events",
+    "/runs",
+    "/runs/a",
+    "/inbox",
+    "/inbox/events",
+    "/style.css",
+    "/nothing",
+];
+
+#[test]
+fn nobody_comes_in_without_the_token_and_is_told_nothing() {
+    let place = Place::new();
+    place.then(&["ask", "--conversation", "a", RUNNING_CASE]).fine();
+    let serve = Serve::start(&place, 0);
+    let near = format!("{}x", &serve.token[..serve.token.len() - 1]);
+    let name = serve.cookie.split('=').next().unwrap();
+    let wrong =
+        [String::new(), format!("{name}="), format!("{name}={}", serve.token), format!("x{}", serve.cookie)];
+    for path in PAGES {
+        for cookie in &wrong {
+            let got = serve.at_home("GET", path, &[("cookie", cookie)], "");
+            assert_eq!(got.status, 401, "{path} {cookie}");
+            assert!(!got.body.contains("booking_agent") && !got.body.contains(&serve.token), "{got:?}");
+        }
+    }
+    for token in ["", &near, &serve.token[1..], "%ff"] {
+        let got = serve.raw("GET", &format!("/?token={token}"), &[], "");
+        assert_eq!((got.status, got.header("set-cookie")), (401, None), "{token}");
+    }
+    let said = serve.at_home("POST", "/say", &[], "");
+    assert_eq!(said.status, 401);
+}
+
+/// A browser sends a cookie to every port of a host, but to no path that it is not for: who sees it elsewhere has asked for the path
+/// of these pages, which nobody else knows, and without that path it lets nobody in.
+#[test]
+fn a_cookie_is_good_at_the_path_alone_that_it_is_sent_to() {
+    let place = Place::new();
+    let mut serve = Serve::start(&place, 0);
+    let guessed = format!("/{}", "0".repeat(32));
+    for path in
+        ["/", "/runs", "/style.css", &guessed, &format!("{guessed}{}/runs", serve.home), &serve.home[..32]]
+    {
+        for cookie in ["", &serve.cookie] {
+            let got = serve.raw("GET", path, &[("cookie", cookie)], "");
+            assert_eq!(
+                (got.status, got.header("location"), got.header("set-cookie")),
+                (401, None, None),
+                "{path}"
+            );
+            assert!(!got.body.contains(&serve.home), "{got:?}");
+        }
+    }
+    assert_eq!(serve.at_home("GET", "", &[("cookie", &serve.cookie)], "").status, 200);
+    // Nor is the path of one browser good for another one's cookie.
+    let before = (serve.home.clone(), serve.cookie.clone());
+    serve.lets_another_in();
+    assert_eq!(serve.at_home("GET", "/", &[("cookie", &before.1)], "").status, 401);
+    assert_eq!(serve.raw("GET", &format!("{}/", before.0), &[("cookie", &before.1)], "").status, 200);
+    assert_eq!(serve.raw("GET", &format!("{}/", before.0), &[("cookie", &serve.cookie)], "").status, 401);
+}
+
+/// The address lies in a history, and in what a terminal has shown.
+#[test]
+fn a_token_lets_one_browser_in_and_there_is_another_one_for_the_next() {
+    let place = Place::new();
+    let mut serve = Serve::start(&place, 0);
+    let used = format!("/?token={}", serve.token);
+    let got = serve.raw("GET", &used, &[], "");
+    assert_eq!((got.status, got.header("set-cookie")), (401, None));
+    assert!(got.body.contains("has printed last"), "{got:?}");
+    let first = serve.token.clone();
+    // To look at the head alone is not to come in.
+    assert_eq!(serve.raw("HEAD", &used, &[], "").status, 401);
+    serve.lets_another_in();
+    assert_ne!(serve.token, first);
+    assert_eq!(serve.raw("GET", &used, &[], "").status, 401);
+}
+
+#[test]
+fn a_request_for_another_host_goes_nowhere() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let other = [
+        "evil.example",
+        &format!("evil.example:{}", serve.port),
+        "127.0.0.1",
+        "127.0.0.1:1",
+        &format!("10.0.0.1:{}", serve.port),
+        "",
+    ];
+    for host in other {
+        let got = serve.raw("GET", &format!("/?token={}", serve.token), &[("host", host)], "");
+        assert_eq!((got.status, got.header("set-cookie")), (421, None), "{host}");
+    }
+    let ours = format!("127.0.0.1:{}", serve.port);
+    let at = |hosts: &[&str]| {
+        let hosts = hosts.iter().map(|host| ("host", *host));
+        serve.at_home("GET", "/", &hosts.chain([("cookie", &*serve.cookie)]).collect::<Vec<_>>(), "").status
+    };
+    assert_eq!(at(&[&ours, "evil.example"]), 400);
+    assert_eq!(at(&[&ours, &ours]), 421);
+    assert_eq!(at(&[&format!("localhost:{}", serve.port)]), 200);
+    assert_eq!(at(&[&format!("localhost:+{}", serve.port)]), 421);
+}
+
+/// Beyond this machine it is reached by addresses, and from this machine by its name for itself.
+#[test]
+fn at_all_addresses_it_has_every_address_and_no_name_but_localhost() {
+    let place = Place::new();
+    let serve = Serve::of(place.command(&["--json", "serve", "--port", "0", "--host", "0.0.0.0"]));
+    serve.remark("what is sent is not encrypted");
+    for (host, status) in [
+        ("10.0.0.1", 200),
+        ("localhost", 200),
+        ("[::1]", 200),
+        ("evil.example", 421),
+        ("localhost.evil.example", 421),
+    ] {
+        let host = format!("{host}:{}", serve.port);
+        let got = serve.at_home("GET", "/", &[("host", &host), ("cookie", &serve.cookie)], "");
+        assert_eq!(got.status, status, "{host}");
+    }
+}
+
+/// Nothing is on record by any of them.
+#[test]
+fn what_another_site_sends_does_nothing() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let ours = format!("http://127.0.0.1:{}", serve.port);
+    let body = form(&[("form_token", &serve.form_token), ("run", "a"), ("text", "hello")]);
+    let stale = form(&[("form_token", &serve.form_token[1..]), ("run", "a"), ("text", "hello")]);
+    let without = form(&[("run", "a"), ("text", "hello")]);
+    let kind = "application/x-www-form-urlencoded";
+    let sent = |headers: &[(&str, &str)], body: &str| {
+        let headers: Vec<(&str, &str)> =
+            [("cookie", &*serve.cookie)].iter().chain(headers).copied().collect();
+        serve.at_home("POST", "/say", &headers, body).status
+    };
+    assert_eq!(sent(&[("content-type", kind), ("origin", "http://evil.example")], &body), 403);
+    assert_eq!(sent(&[("content-type", kind), ("origin", "null")], &body), 403);
+    assert_eq!(sent(&[("content-type", kind), ("origin", "http://127.0.0.1:1")], &body), 403);
+    assert_eq!(
+        sent(&[("content-type", kind), ("origin", &ours), ("sec-fetch-site", "cross-site")], &body),
+        403
+    );
+    assert_eq!(
+        sent(&[("content-type", kind), ("origin", &ours), ("sec-fetch-site", "same-site")], &body),
+        403
+    );
+    assert_eq!(sent(&[("content-type", kind), ("origin", &ours)], &stale), 403);
+    assert_eq!(sent(&[("content-type", kind), ("origin", &ours)], &without), 403);
+    assert_eq!(sent(&[("content-type", "text/plain"), ("origin", &ours)], &body), 415);
+    // What is said twice and not in the same words is believed neither way.
+    for (name, one, other) in [
+        ("origin", &*ours, "http://evil.example"),
+        ("sec-fetch-site", "same-origin", "cross-site"),
+        ("content-type", kind, "text/plain"),
+        ("cookie", &serve.cookie, "a=b"),
+    ] {
+        for pair in [[(name, one), (name, other)], [(name, other), (name, one)]] {
+            let headers: Vec<(&str, &str)> = [("content-type", kind)].into_iter().chain(pair).collect();
+            assert_eq!(sent(&headers, &body), 400, "{headers:?}");
+        }
+    }
+    assert_eq!(place.json(&["runs"])["runs"].as_array().map(Vec::len), Some(0));
+    assert_eq!(
+        sent(&[("content-type", kind), ("origin", &ours), ("sec-fetch-site", "same-origin")], &body),
+        303
+    );
+    serve.shows("/chat/a", "answered");
+}
+
+#[test]
+fn a_page_is_got_and_a_form_is_sent_and_what_is_too_large_is_refused() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    for path in ["/say", "/answer", "/resume", "/again", "/cancel"] {
+        let got = serve.get(path);
+        assert_eq!((got.status, got.header("allow")), (405, Some("POST")), "{path}");
+    }
+    for (method, path) in [("POST", "/inbox"), ("PUT", "/say"), ("DELETE", "/runs/a"), ("OPTIONS", "/")] {
+        let got = serve.at_home(method, path, &[("cookie", &serve.cookie)], "");
+        assert_eq!((got.status, got.header("allow")), (405, Some("GET, HEAD")), "{method} {path}");
+    }
+    for path in
+        ["/nothing", "/chat", "/chat/a/b/c", "/runs/../../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "//x"]
+    {
+        assert_eq!(serve.get(path).status, 404, "{path}");
+    }
+    assert_eq!(serve.get("/chat/%ff").status, 400);
+    for path in ["/chat/a", "/runs/a"] {
+        let got = serve.get(path);
+        assert!((got.status, got.body.contains("there is no run")) == (404, true), "{got:?}");
+    }
+    let body = "x".repeat((1 << 20) + 1);
+    let kind = ("content-type", "application/x-www-form-urlencoded");
+    assert_eq!(serve.at_home("POST", "/say", &[("cookie", &serve.cookie), kind], &body).status, 413);
+    assert_eq!(place.json(&["runs"])["runs"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn each_answer_has_the_headers_that_keep_a_page_to_itself() {
+    let place = Place::new();
+    place.then(&["ask", "--conversation", "a", RUNNING_CASE]).fine();
+    let serve = Serve::start(&place, 0);
+    let policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; \
+                  base-uri 'none'; frame-ancestors 'none'";
+    let mut got: Vec<Got> =
+        PAGES.iter().filter(|path| !path.ends_with("/events")).map(|path| serve.get(path)).collect();
+    got.extend([
+        serve.raw("GET", "/", &[], ""),
+        serve.raw("GET", "/", &[("host", "x")], ""),
+        serve.get("/say"),
+        serve.say("b", ""),
+    ]);
+    for got in got {
+        assert_eq!(got.header("content-security-policy"), Some(policy), "{got:?}");
+        assert_eq!(got.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(got.header("cache-control"), Some("no-store"));
+        assert_eq!(got.header("referrer-policy"), Some("same-origin"));
+        // The policy would keep them from working, so there must be none.
+        let is_page = got.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+        assert!(
+            !is_page
+                || !(got.body.contains(" style=\"")
+                    || got.body.contains("<style")
+                    || got.body.contains(" onclick")),
+            "{got:?}"
+        );
+    }
+}
+
+/// A body is read of nobody who is not let in, of no form of somebody else's, and at no path that takes none.
+#[test]
+fn what_its_head_tells_is_refused_before_a_body_is_sent() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let kind = ("content-type", "application/x-www-form-urlencoded");
+    let known = ("cookie", &*serve.cookie);
+    for (path, headers, status) in [
+        ("/say", vec![("host", "evil.example"), known, kind], 421),
+        ("/say", vec![kind], 401),
+        ("/say", vec![known], 415),
+        ("/say", vec![known, kind, ("origin", "http://evil.example")], 403),
+        ("/runs", vec![known, kind], 405),
+    ] {
+        let mut stream = serve.connect();
+        let request = serve.request("POST", &serve.at(path), &headers, "");
+        let begin = Instant::now();
+        stream.write_all(request.replace("content-length: 0", "content-length: 1000000").as_bytes()).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{path} {headers:?}: {said}");
+        assert!(begin.elapsed() < Duration::from_secs(3), "{path}");
+    }
+}
+
+/// Silent connections lock nobody out, and end soon.
+#[test]
+fn a_hundred_silent_connections_lock_nobody_out() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let mut silent: Vec<_> = (0..100).map(|_| serve.connect()).collect();
+    let begin = Instant::now();
+    assert_eq!(serve.get("/runs").status, 200);
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+    assert_eq!(silent.last_mut().unwrap().read(&mut [0]).unwrap(), 0);
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+}
+
+/// Where the system has no more of them, connections that wait make room, and nothing turns in circles meanwhile.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_descriptors_it_takes_breath_and_who_asks_is_answered() {
+    let place = Place::new();
+    let shell = place.path("limited.sh");
+    std::fs::write(&shell, "ulimit -n 40\nexec \"$@\"\n").unwrap();
+    let serve = place.command(&["--json", "serve", "--port", "0"]);
+    let mut command = std::process::Command::new("sh");
+    command.arg(shell).arg(serve.get_program()).args(serve.get_args()).stdin(std::process::Stdio::null());
+    let serve = Serve::of(command);
+    let _silent: Vec<_> = (0..80).map(|_| serve.connect()).collect();
+    let ticks = || -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", serve.process.id())).unwrap();
+        stat.rsplit(')')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(|it| it.parse::<u64>().unwrap())
+            .sum()
+    };
+    let before = ticks();
+    std::thread::sleep(Duration::from_secs(2));
+    // A hundredth of a second each.
+    assert!(ticks() - before < 60, "{} hundredths of two seconds", ticks() - before);
+    assert_eq!(serve.get("/runs").status, 200);
+}
