@@ -18,11 +18,11 @@ const HOSTILE: &str = "<script>alert('x')</script> \u{202e}evil\u{202c} \u{5e9}\
 /// How long each reply of the model takes, so that there is something to watch.
 const SLOW: u32 = 700;
 /// The same where several turns are to be at work at once.
-const SLOWER: u32 = 4_000;
+const SLOWER: u32 = 6_000;
 /// Windows beside each other, none of which is hidden. A browser connects to one host six times.
 const WINDOWS: usize = 8;
 /// How long a page or a form may take beside them.
-const SOON: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_secs(8);
 
 struct Course<'a> {
     browser: &'a Browser,

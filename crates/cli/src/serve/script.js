@@ -47,6 +47,12 @@
     link.className = "link";
     link.setAttribute("role", "status");
     now.after(link);
+    // It stands at the end, where whoever reads on sees it.
+    const tell = (...words) => {
+      const follows = isAtEnd();
+      link.replaceChildren(...words);
+      if (follows && place !== now) toEnd();
+    };
     let seen = place.dataset.seen;
     let news = null;
     // A stream may end for that of another page. Only when the next one does not come either is the connection lost.
@@ -55,15 +61,15 @@
     const open = () => {
       if (news || document.hidden) return;
       news = new EventSource(place.dataset.live + (seen === undefined ? "" : "?after=" + seen));
-      news.addEventListener("open", () => { inVain = 0; isShutOut = false; link.textContent = ""; });
+      news.addEventListener("open", () => { inVain = 0; isShutOut = false; tell(); });
       news.addEventListener("error", () => {
         isShutOut = news.readyState === EventSource.CLOSED;
         inVain += 1;
         if (isShutOut) {
           others.postMessage(asking);
-          link.textContent = "This page is not kept up to date any more. Reload it; if that does not let you in, open the address that `sommelier serve` has printed last.";
+          tell("This page is not kept up to date any more. Reload it; if that does not let you in, open the address that `sommelier serve` has printed last.");
         } else if (inVain > 1) {
-          link.textContent = "The connection is lost, and is tried again.";
+          tell("The connection is lost, and is tried again.");
         }
       });
       news.addEventListener("item", hear);
@@ -99,7 +105,7 @@
       const on = document.createElement("a");
       on.href = there + location.pathname.slice(home.length);
       on.textContent = "Go on there.";
-      link.replaceChildren("You were let in again. ", on);
+      tell("You were let in again. ", on);
     };
 
     // A browser connects to one host only so often: a page that nobody sees takes none of that.
