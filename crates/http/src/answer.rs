@@ -78,7 +78,8 @@ impl Answer {
 }
 
 /// Answers what comes over one connection, one request after the other, until it ends. What cannot be read as a request is
-/// answered too, and is the last one. Where `refuse` has an answer to a head, that is sent, and no body is read.
+/// answered too, and is the last one. So is what `refuse` has an answer to by its head: no body of it is read, and who is refused
+/// can have many answers on their way only by as many connections.
 pub fn converse(
     line: impl Line,
     limits: Limits,
@@ -89,8 +90,7 @@ pub fn converse(
     let mut wire = Wire::new(line, limits);
     while !stop.is_set() {
         let heard = wire.head().and_then(|head| match refuse(&head) {
-            // A body that was not read stands in the way of what comes behind it.
-            Some(refused) => Ok((refused, head.stays() && !head.has_body(), head)),
+            Some(refused) => Ok((refused, false, head)),
             None => wire.body(head).map(|request| (answer(Ok(&request)), request.stays(), request)),
         });
         let (answer, stays, request) = match heard {

@@ -54,11 +54,6 @@ impl Request {
         values.any(|other| Some(other) != first)
     }
 
-    /// Whether the head tells of a body.
-    pub fn has_body(&self) -> bool {
-        self.header("transfer-encoding").is_some() || self.all("content-length").any(|length| length != "0")
-    }
-
     /// All headers of this name, which is given in lower case.
     fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.headers.iter().filter(move |(found, _)| found == name).map(|(_, value)| &**value)
@@ -185,6 +180,7 @@ impl<L: Line> Wire<L> {
     /// answer off as well.
     pub fn linger(mut self) {
         self.line.end_writing();
+        self.line.waits(true);
         let deadline = Instant::now() + LINGER;
         let mut rest = [0; 16 * 1024];
         while let Some(left) = left_until(deadline) {

@@ -111,7 +111,7 @@ fn live_pieces_arrive_one_by_one_and_empty_ones_do_not_end_the_body() {
 #[test]
 fn where_all_places_are_taken_the_one_is_closed_that_has_waited_longest() {
     let server = server(3, |target| Answer::whole(200, "text/plain", target));
-    let [mut first, second] = [asked(&server), TcpStream::connect(server.address()).unwrap()];
+    let [mut first, mut second] = [asked(&server), TcpStream::connect(server.address()).unwrap()];
     std::thread::sleep(Duration::from_millis(50));
     // It has asked since, so it has waited for less long than the second one.
     first.write_all(b"GET /again HTTP/1.1\r\n\r\n").unwrap();
@@ -119,7 +119,6 @@ fn where_all_places_are_taken_the_one_is_closed_that_has_waited_longest() {
     let third = asked(&server);
     let begin = Instant::now();
     assert!(told(&server, "GET /c HTTP/1.1\r\nconnection: close\r\n\r\n").ends_with("/c"));
-    let mut second = second;
     assert!(is_closed(&mut second));
     assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
     for mut stays in [first, third] {
@@ -194,10 +193,9 @@ fn what_is_refused_by_its_head_is_answered_before_its_body_is_sent() {
         said.starts_with("HTTP/1.1 403 Forbidden\r\n") && said.ends_with("\r\nconnection: close\r\n\r\nno"),
         "{said}"
     );
-    // Without a body the connection can be used on.
-    let said =
-        told(&server, "GET / HTTP/1.1\r\nx-refuse: no\r\n\r\nGET /b HTTP/1.1\r\nconnection: close\r\n\r\n");
-    assert!(said.contains("\r\n\r\nnoHTTP/1.1 200 OK\r\n") && said.ends_with("/b"), "{said}");
+    // It is the last one also without a body: who is refused has not many answers on their way.
+    let said = told(&server, &"GET / HTTP/1.1\r\nx-refuse: no\r\n\r\n".repeat(2));
+    assert_eq!(said.matches("HTTP/1.1 ").count(), 1, "{said}");
 }
 
 /// A byte in each chunk costs what its bytes cost.

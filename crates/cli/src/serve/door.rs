@@ -82,6 +82,11 @@ impl Door {
         if is_ours { Ok(()) } else { Err(Shut::Host) }
     }
 
+    /// Refuses who shows another token than the one that is good now.
+    pub(super) fn check_token(&self, shown: &str) -> Result<(), Shut> {
+        if is_same(shown, &locked(&self.token)) { Ok(()) } else { Err(Shut::Unknown) }
+    }
+
     /// Lets a browser in that shows the token. Nobody else is let in by the same one.
     pub(super) fn let_in(&self, shown: &str) -> Result<Option<Session>, Fault> {
         let home = format!("/{}", by_chance()?.get(..32).unwrap_or_default());
@@ -214,4 +219,38 @@ pub(super) fn by_chance() -> Result<String, Fault> {
 /// Whether they are the same, in a time that does not tell where they differ.
 fn is_same(shown: &str, secret: &str) -> bool {
     shown.as_bytes().ct_eq(secret.as_bytes()).into()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says so by panicking")]
+mod tests {
+    use super::*;
+
+    /// Which of these hosts are taken, at this port.
+    fn taken<'a>(ip: &str, port: u16, hosts: &[&'a str]) -> Vec<&'a str> {
+        let door = Door::new(ip.parse().unwrap()).unwrap();
+        let is_taken = |host: &&str| {
+            let headers = vec![("host".to_owned(), (*host).to_owned())];
+            door.check_host(&Request { headers, ..Request::default() }, port).is_ok()
+        };
+        hosts.iter().copied().filter(is_taken).collect()
+    }
+
+    #[test]
+    fn the_port_of_the_scheme_is_left_out_and_no_other() {
+        let hosts =
+            ["127.0.0.1", "127.0.0.1:80", "localhost", "LOCALHOST:80", "127.0.0.1:81", "localhost:081"];
+        assert_eq!(taken("127.0.0.1", 80, &hosts), &hosts[..4]);
+        assert_eq!(taken("127.0.0.1", 81, &hosts), ["127.0.0.1:81", "localhost:081"]);
+        let hosts = ["[::1]", "[::1]:80", "localhost", "::1", "[::1", "[127.0.0.1]", "localhost.", "a", ""];
+        assert_eq!(taken("::1", 80, &hosts), &hosts[..3]);
+        assert_eq!(
+            taken("10.0.0.1", 80, &["10.0.0.1", "10.0.0.2:80", "localhost", "a"]),
+            ["10.0.0.1", "10.0.0.2:80"]
+        );
+        assert_eq!(
+            taken("0.0.0.0", 80, &["10.0.0.1", "[::1]", "localhost", "a"]),
+            ["10.0.0.1", "[::1]", "localhost"]
+        );
+    }
 }

@@ -59,7 +59,7 @@ fn entry(door: &Door, port: u16, head: &Request) -> Result<Entry, Answer> {
     if head.method == "GET" && head.path() == "/" {
         let query = Fields::read(head.query().as_bytes()).unwrap_or_default();
         if let Some(token) = query.get("token") {
-            return Ok(Entry::Token(token.to_owned()));
+            return door.check_token(token).map(|()| Entry::Token(token.to_owned())).map_err(page::shut);
         }
     }
     let session = door.session(head, port).map_err(page::shut)?;
