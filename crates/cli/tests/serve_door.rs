@@ -43,6 +43,18 @@ fn nobody_comes_in_without_the_token_and_is_told_nothing() {
     }
     let said = serve.at_home("POST", "/say", &[], "");
     assert_eq!(said.status, 401);
+    // Who guesses has one guess for each connection, and not many answers to read.
+    for path in ["/?token=x", "/", &serve.at("/runs")] {
+        let mut stream = serve.connect();
+        let ask = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n\r\n", serve.port);
+        stream.write_all(ask.repeat(3).as_bytes()).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert_eq!(said.matches("HTTP/1.1 401 ").count(), 1, "{said}");
+    }
+    // What another server of this machine has its pages set beside it changes nothing.
+    let beside = format!("{name}=0; a=b; {}; {name}=1", serve.cookie);
+    assert_eq!(serve.at_home("GET", "/", &[("cookie", &beside)], "").status, 200);
 }
 
 /// A browser sends a cookie to every port of a host, but to no path that it is not for: who sees it elsewhere has asked for the path

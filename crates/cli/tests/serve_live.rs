@@ -14,9 +14,9 @@ use harness::{BOOKING, Place, RUNNING_CASE};
 use sommelier_http::{Answer, Limits, Server, converse};
 
 /// A stream of the inbox that has told how it stands.
-fn stream(serve: &Serve) -> TcpStream {
+fn stream(serve: &Serve, agent: &str) -> TcpStream {
     let mut stream = serve.connect();
-    let headers = [("cookie", &*serve.cookie)];
+    let headers = [("cookie", &*serve.cookie), ("user-agent", agent)];
     stream.write_all(serve.request("GET", &serve.at("/inbox/events"), &headers, "").as_bytes()).unwrap();
     let mut told = String::new();
     while !told.contains("event: state") {
@@ -46,18 +46,22 @@ fn end_of(stream: &mut TcpStream) -> Option<String> {
 fn a_browser_has_three_streams_and_the_oldest_makes_room_for_one_more() {
     let place = Place::new();
     let mut serve = Serve::start(&place, 0);
-    let mut of_another = stream(&serve);
-    serve.lets_another_in();
-    let mut streams: Vec<TcpStream> = (0..4).map(|_| stream(&serve)).collect();
+    let mut of_another = stream(&serve, "another");
+    // It may come in several times, and has no more connections by that.
+    let mut streams: Vec<TcpStream> = Vec::new();
+    for _ in 0..4 {
+        streams.push(stream(&serve, "one"));
+        serve.lets_another_in();
+    }
     let told = end_of(&mut streams[0]).unwrap();
     assert!(told.contains("retry: 2000\n\n") && told.ends_with("\r\n0\r\n\r\n"), "{told}");
-    streams.push(stream(&serve));
+    streams.push(stream(&serve, "one"));
     assert!(end_of(&mut streams[1]).is_some());
     assert!(streams[2..].iter_mut().chain([&mut of_another]).all(|stream| end_of(stream).is_none()));
     // One that was closed has left its place.
     drop(streams.pop());
     std::thread::sleep(Duration::from_secs(6));
-    streams.push(stream(&serve));
+    streams.push(stream(&serve, "one"));
     assert!(streams[2..].iter_mut().all(|stream| end_of(stream).is_none()));
 }
 
@@ -229,7 +233,7 @@ fn asked_to_end_it_ends_streams_and_turns_and_sends_what_was_traced() {
         let url = format!("http://{}", collector.address());
         let arguments = ["--json", "--slow", "700", "--otlp", &url, "serve", "--port", "0"];
         let mut serve = Serve::of(place.command(&arguments));
-        let mut stream = stream(&serve);
+        let mut stream = stream(&serve, "one");
         serve.say("a", "Quote Focus pro 3h");
         signalled(&serve, signal);
         let told = end_of(&mut stream).unwrap();

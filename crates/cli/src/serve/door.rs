@@ -139,11 +139,6 @@ impl Session {
         format!("{}={}; HttpOnly; SameSite=Strict; Path={}", name(port), self.cookie, self.home)
     }
 
-    /// Whether it is this one.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        self.home == other.home
-    }
-
     /// Refuses a form that is on no page of this session.
     pub(super) fn check_form(&self, fields: &Fields) -> Result<(), Shut> {
         match is_same(fields.get("form_token").unwrap_or_default(), &self.form_token) {

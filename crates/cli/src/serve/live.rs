@@ -19,6 +19,7 @@ use super::chat::{View, item, items_until};
 use super::door::Session;
 use super::form::Fields;
 use super::inbox;
+use super::route::Ends;
 use super::streams::Stream;
 use crate::fault::{Fault, unknown_run};
 
@@ -38,13 +39,13 @@ pub(super) fn chat(
     app: &'static App,
     session: &Session,
     run: &str,
-    request: &Request,
+    (ends, request): (Ends, &Request),
 ) -> Result<Answer, Fault> {
     if app.last_record(run) == 0 && app.work(run).is_none() {
         return Err(unknown_run(run));
     }
     let seen = seen(request);
-    let stream = app.streams.enter(session);
+    let stream = app.streams.enter(ends, request);
     let (session, run) = (session.clone(), run.to_owned());
     let mut items = items_until(app, &run, seen);
     let (mut state, mut place, mut is_going) = (Markup::new(), None, true);
@@ -72,8 +73,8 @@ pub(super) fn chat(
 }
 
 /// The events of the inbox.
-pub(super) fn inbox(app: &'static App, session: &Session) -> Answer {
-    let stream = app.streams.enter(session);
+pub(super) fn inbox(app: &'static App, session: &Session, (ends, request): (Ends, &Request)) -> Answer {
+    let stream = app.streams.enter(ends, request);
     let (session, mut state, mut place) = (session.clone(), Markup::new(), None);
     watched(stream, move |is_time| {
         // To look at all runs takes long where there are many; whether any of them has gone on is soon known.

@@ -43,6 +43,7 @@ use crate::teller::Teller;
 use crate::words::counted;
 use app::App;
 use door::Door;
+use route::Ends;
 
 /// Connections at a time. Each page that is open keeps one.
 const MOST_CONNECTIONS: usize = 96;
@@ -95,9 +96,12 @@ pub(crate) fn run(desk: Desk, teller: &mut Teller<'_>, asked: &Serve) -> Result<
 
 fn start(app: &'static App, door: Arc<Door>, address: SocketAddr) -> Result<Server, Fault> {
     let server = Server::start(address, MOST_CONNECTIONS, LIMITS.patience, move |connection, stop| {
-        let local = connection.stream().local_addr().map_or(0, |address| address.port());
-        let refuse = |head: &Request| route::refuse(&door, local, head);
-        converse(connection, LIMITS, stop, refuse, |heard| route::answer(app, &door, local, heard));
+        let stream = connection.stream();
+        // Who is gone again has no ends, and gets no answer.
+        let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr()) else { return };
+        let ends = Ends { port: here.port(), peer: there.ip() };
+        let refuse = |head: &Request| route::refuse(&door, ends, head);
+        converse(connection, LIMITS, stop, refuse, |heard| route::answer(app, &door, ends, heard));
     });
     server.map_err(|error| {
         let why = format!("{address}: {error}; give another --port, or --port 0 for one that is free");

@@ -1,6 +1,7 @@
 //! Which page a path has, and what a form does.
 
 use std::io::{Write, stderr};
+use std::net::IpAddr;
 
 use sommelier_handoff::InputKind;
 use sommelier_http::{Answer, Request, Wrong};
@@ -26,6 +27,15 @@ pub(super) const LONGEST_WORDS: usize = 100_000;
 pub(super) const LONGEST_ANSWER: usize = 20_000;
 pub(super) const LONGEST_REASON: usize = 2_000;
 
+/// The ends of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    /// The port that it came to.
+    pub(super) port: u16,
+    /// Where it came from.
+    pub(super) peer: IpAddr,
+}
+
 /// Who may go on, and with what.
 enum Entry {
     /// A browser that shows this token.
@@ -35,18 +45,18 @@ enum Entry {
 }
 
 /// What a head is refused with, before anything else of the request is read.
-pub(super) fn refuse(door: &Door, port: u16, head: &Request) -> Option<Answer> {
-    entry(door, port, head).err().map(page::guarded)
+pub(super) fn refuse(door: &Door, ends: Ends, head: &Request) -> Option<Answer> {
+    entry(door, ends.port, head).err().map(page::guarded)
 }
 
 /// Answers a request, whatever it is.
-pub(super) fn answer(app: &'static App, door: &Door, port: u16, heard: Result<&Request, &Wrong>) -> Answer {
+pub(super) fn answer(app: &'static App, door: &Door, ends: Ends, heard: Result<&Request, &Wrong>) -> Answer {
     let answered = match heard {
         Err(wrong) => page::plain(wrong.status, &wrong.why),
-        Ok(request) => match entry(door, port, request) {
-            Ok(Entry::Token(token)) => let_in(door, port, &token),
+        Ok(request) => match entry(door, ends.port, request) {
+            Ok(Entry::Token(token)) => let_in(door, ends.port, &token),
             Ok(Entry::Known(session)) if request.method == "POST" => sent(app, &session, request),
-            Ok(Entry::Known(session)) => look(app, &session, request),
+            Ok(Entry::Known(session)) => look(app, &session, ends, request),
             Err(refused) => refused,
         },
     };
@@ -101,7 +111,7 @@ fn sent(app: &'static App, session: &Session, request: &Request) -> Answer {
 }
 
 /// What is looked at. Nothing changes by it.
-fn look(app: &'static App, session: &Session, request: &Request) -> Answer {
+fn look(app: &'static App, session: &Session, ends: Ends, request: &Request) -> Answer {
     let segments: Option<Vec<String>> =
         session.within(request.path()).split('/').skip(1).map(segment).collect();
     let Some(segments) = segments else { return page::plain(400, "The address is no UTF-8.") };
@@ -116,11 +126,11 @@ fn look(app: &'static App, session: &Session, request: &Request) -> Answer {
         ["script.js"] => return page::script(),
         ["icon.svg"] => return page::icon(),
         ["chat", run] => chat::page(app, session, run),
-        ["chat", run, "events"] => live::chat(app, session, run, request),
+        ["chat", run, "events"] => live::chat(app, session, run, (ends, request)),
         ["runs"] => runs::all(app, session),
         ["runs", run] => runs::one(app, session, run),
         ["inbox"] => inbox::page(app, session),
-        ["inbox", "events"] => Ok(live::inbox(app, session)),
+        ["inbox", "events"] => Ok(live::inbox(app, session, (ends, request))),
         _ => return page::told(session, 404, "There is no such page.", None),
     };
     looked.unwrap_or_else(|fault| page::fault(session, &fault, None))
@@ -209,7 +219,7 @@ fn say(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
 
 fn answered(app: &'static App, session: &Session, fields: &Fields) -> Result<Answer, Fault> {
     let id = fields.get("question").and_then(segment).unwrap_or_default();
-    if id.len() > 2 * MAX_NAME {
+    if id.len() > 4 * MAX_NAME {
         return Err(Fault::caller("unknown_question", "there is no question of so long a name"));
     }
     let digest = fields.get("digest").filter(|digest| !digest.is_empty()).map(str::to_owned);

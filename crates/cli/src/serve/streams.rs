@@ -4,14 +4,18 @@
 //! form always finds one that is free, a browser has few streams at a time: where a page asks for one more, the oldest one ends. Its
 //! page asks again after a moment, which ends the next one, and so on: with more pages open than there are streams each of them is
 //! told what is new in turns. A page that nobody sees has closed its stream itself.
+//!
+//! A browser may have been let in several times. So what is counted are not sessions but what its pages have in common however it
+//! came in: the address that it connects from and what it calls itself. Where these are those of several people, they take turns too.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use sommelier_http::locked;
+use sommelier_http::{Request, locked};
 
-use super::door::Session;
+use super::route::Ends;
 
 /// Streams of one browser.
 const MOST_OF_ONE: usize = 3;
@@ -23,9 +27,13 @@ const MOST: usize = 64;
 pub(super) struct Streams(Mutex<VecDeque<Open>>);
 
 struct Open {
-    session: Session,
+    browser: Browser,
     is_over: Arc<AtomicBool>,
 }
+
+/// Where a browser connects from, and what it calls itself.
+#[derive(PartialEq, Eq)]
+struct Browser(IpAddr, String);
 
 /// A stream among the others, for as long as it lasts.
 pub(super) struct Stream {
@@ -35,13 +43,15 @@ pub(super) struct Stream {
 
 impl Streams {
     /// One more. Where there are too many, the oldest one is over.
-    pub(super) fn enter(&'static self, session: &Session) -> Stream {
+    pub(super) fn enter(&'static self, ends: Ends, request: &Request) -> Stream {
+        let browser = Browser(ends.peer, request.header("user-agent").unwrap_or_default().to_owned());
         let is_over = Arc::new(AtomicBool::new(false));
         let mut open = locked(&self.0);
-        open.push_back(Open { session: session.clone(), is_over: is_over.clone() });
-        if open.iter().filter(|other| other.session.is(session)).count() > MOST_OF_ONE {
-            let oldest = open.iter().position(|other| other.session.is(session));
-            end(&mut open, oldest.unwrap_or_default());
+        let of_one: Vec<usize> =
+            open.iter().enumerate().filter(|(_, other)| other.browser == browser).map(|(at, _)| at).collect();
+        open.push_back(Open { browser, is_over: is_over.clone() });
+        if let Some(oldest) = of_one.first().filter(|_| of_one.len() >= MOST_OF_ONE) {
+            end(&mut open, *oldest);
         }
         if open.len() > MOST {
             end(&mut open, 0);
