@@ -69,9 +69,12 @@ fn a_browser_has_three_streams_and_the_oldest_makes_room_for_one_more() {
 fn of_a_conversation_that_there_is_not_nothing_is_told() {
     let place = Place::new();
     let serve = Serve::start(&place, 0);
-    for path in ["/chat/nobody/events", "/chat//events", "/chat/nobody", "/runs/nobody"] {
+    for path in ["/chat/nobody", "/runs/nobody"] {
         let got = serve.get(path);
         assert!(got.status == 404 && got.body.contains("there is no run"), "{path}: {got:?}");
+    }
+    for path in ["/chat/nobody/events", "/chat//events"] {
+        assert_eq!(serve.at_home("HEAD", path, &[("cookie", &serve.cookie)], "").status, 404, "{path}");
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! **What this module knows:** paths, pages, who may come in, and how a page hears of what is new. **What it does not know:**
 //! how a run goes on, which is the driver's, and what a run has come to, which the journal alone says: between two requests
-//! nothing is kept here but who came in, which run is being driven in this process, and what could not be done.
+//! nothing is kept here but who came in, which pages are told what is new, which run is being driven in this process, and what could
+//! not be done lately.
 //!
 //! ```text
 //!              ┌─ door ─────────────┐   ┌─ route ────┐   ┌─ page, chat, inbox, runs ─┐
-//!  browser ───▶│ host, token,       ├──▶│ GET: looks ├──▶│ markup, every value of a  │──▶ browser
+//!  browser ───▶│ host, token, path, ├──▶│ GET: looks ├──▶│ markup, every value of a  │──▶ browser
 //!              │ origin, form token │   │ POST: acts │   │ run escaped in one place  │
 //!              └────────────────────┘   └─────┬──────┘   └───────────▲───────────────┘
 //!                                             ▼                      │ live: the journal, ten times a second
@@ -45,7 +46,7 @@ use app::App;
 use door::Door;
 use route::Ends;
 
-/// Connections at a time. Each page that is open keeps one.
+/// Connections at a time. Each page that is kept up to date has one, and browsers keep some more to ask again.
 const MOST_CONNECTIONS: usize = 96;
 
 const LIMITS: Limits =
