@@ -1,8 +1,9 @@
 //! Where the spans of a run go, for whoever wants to see them.
 
-use std::fs::OpenOptions;
-use std::io::{IsTerminal, stderr};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write, stderr};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use clap::{Args, ValueEnum};
 use sommelier_cassette::must_be_no_database;
@@ -59,7 +60,9 @@ impl Watching {
         let tree =
             (self.trace == How::Tree).then(|| TreeLayer::new(stderr()).with_ansi(stderr().is_terminal()));
         let lines = (self.trace == How::Json).then(|| LinesLayer::new(stderr()));
-        let file = self.trace_file.as_deref().map(appended).transpose()?.map(LinesLayer::new);
+        let file = self.trace_file.as_deref().map(Filled::at).transpose()?;
+        let lost = file.as_ref().map(|file| Arc::clone(&file.lost));
+        let file = file.map(LinesLayer::new);
         let otlp = self.otlp.as_deref().map(|url| Otlp::to(url).project("sommelier").start()).transpose();
         let otlp = otlp.map_err(|error| Fault::caller("usage", error))?;
         let sent = otlp.as_ref().map(Otlp::layer);
@@ -68,6 +71,9 @@ impl Watching {
         // What a viewer does not get makes no answer wrong.
         if let Some(Err(lost)) = otlp.map(|otlp| otlp.finish()) {
             teller.note(&lost.to_string());
+        }
+        if let Some(lost) = lost.as_ref().and_then(|lost| lost.get()) {
+            teller.note(lost);
         }
         ended
     }
@@ -88,13 +94,71 @@ impl Watching {
     }
 }
 
-/// A file to which lines are added; its owner's alone where it is made, for it may have what was said in it.
-fn appended(path: &Path) -> Result<std::fs::File, Fault> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
+/// A file to which lines are added, until one cannot be written: what followed half a line could not be read. The run goes on.
+struct Filled {
+    named: String,
+    file: File,
+    /// Why it gets no more lines.
+    lost: Arc<OnceLock<String>>,
+}
+
+impl Filled {
+    /// The file at `path`; its owner's alone where it is made, for it may have what was said in it.
+    fn at(path: &Path) -> Result<Self, Fault> {
+        let named = quoted(&path.display().to_string());
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let opened = must_be_no_pipe(path)
+            .and_then(|()| must_be_no_database(path))
+            .and_then(|()| options.open(path))
+            .and_then(at_a_line);
+        match opened {
+            Ok(file) => Ok(Self { named, file, lost: Arc::default() }),
+            Err(error) => Err(Fault::caller("unwritten", format!("{named}: {error}"))),
+        }
+    }
+}
+
+impl Write for Filled {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        if self.lost.get().is_none()
+            && let Err(error) = self.file.write_all(lines)
+        {
+            let _ = self.lost.set(format!("{}: {error}; spans since then are not in it", self.named));
+        }
+        Ok(lines.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A run does not wait for who reads its spans, and whoever writes into a pipe does.
+fn must_be_no_pipe(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    must_be_no_database(path).and_then(|()| options.open(path)).map_err(|error| {
-        Fault::caller("unwritten", format!("{}: {error}", quoted(&path.display().to_string())))
-    })
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = fs::metadata(path).map(|there| there.file_type());
+        if kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket()) {
+            let why = "it is a pipe, whose reader could hold the run up; give a file, or take `--trace json` and stderr";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+    }
+    Ok(())
+}
+
+/// The file at the beginning of a line: a process that was killed may have left the half of one.
+fn at_a_line(mut file: File) -> io::Result<File> {
+    let mut last = [b'\n'];
+    // A device, such as a terminal, has no end.
+    if file.metadata()?.is_file() && file.seek(SeekFrom::End(-1)).is_ok() {
+        file.read_exact(&mut last)?;
+    }
+    if last != [b'\n'] {
+        file.write_all(b"\n")?;
+    }
+    Ok(file)
 }

@@ -38,6 +38,41 @@ fn spans_are_added_to_a_file() {
     assert_ne!(roots[0].layer, roots[1].layer);
 }
 
+/// What was left of a line by a process that was killed costs none of the lines that are added after it.
+#[test]
+fn a_half_line_is_ended_before_others_are_added() {
+    let place = Place::new();
+    let file = place.path("spans.jsonl");
+    std::fs::write(&file, r#"{"name":"chat","otel_na"#).unwrap();
+    place.says(&["ask", RUNNING_CASE, "--trace-file", file.to_str().unwrap()]).fine();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (half, whole) = text.split_once('\n').unwrap();
+    assert_eq!(half, r#"{"name":"chat","otel_na"#);
+    assert!(whole.lines().all(|line| serde_json::from_str::<ClosedSpan>(line).is_ok()), "{whole}");
+    assert_eq!(whole.lines().count(), 10);
+}
+
+/// A run depends on nobody who watches it: a disk that is full is told once and costs no answer, and a pipe, whose reader could hold
+/// the run up, is no file for spans.
+#[test]
+#[cfg(target_os = "linux")]
+fn where_spans_go_holds_no_run_up() {
+    let place = Place::new();
+    let full = place.says(&["ask", RUNNING_CASE, "--trace-file", "/dev/full"]);
+    assert_eq!(full.code, 0);
+    assert_eq!(
+        full.err.lines().filter(|line| line.contains("/dev/full")).collect::<Vec<_>>(),
+        ["sommelier: /dev/full: No space left on device (os error 28); spans since then are not in it"]
+    );
+    assert!(full.out.contains("89"), "{}", full.out);
+
+    let pipe = place.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let refused = place.says(&["ask", RUNNING_CASE, "--trace-file", pipe.to_str().unwrap()]);
+    assert_eq!((refused.code, &*refused.out), (2, ""));
+    assert!(refused.err.contains("give a file, or take `--trace json` and stderr"), "{}", refused.err);
+}
+
 /// What was said is in the spans where it is asked for, and not otherwise.
 #[test]
 fn contents_are_in_the_spans_where_they_are_asked_for() {
