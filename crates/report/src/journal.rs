@@ -1,19 +1,20 @@
 //! A story from the records of a journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sommelier_handoff::{
-    Announced, Announcement, Answer, Asks, Divergence, Entry, Hop as HopOnRecord, HopOutcome, Input,
-    InputKind, Link, LinkOutcome, Measure, Millis, Relay, Replay, Run, Step,
+    Announced, Announcement, Answer, Divergence, Entry, Hop as HopOnRecord, HopOutcome, Input, InputKind,
+    Link, LinkOutcome, Millis, Relay, Replay, Step,
 };
 use sommelier_protocol::{Message, ModelResponse};
-use sommelier_runner::journal::{Event, LEASE_TAKEN, Record};
+use sommelier_runner::journal::{LEASE_TAKEN, Record};
 
 use crate::draft::{Draft, json};
-use crate::routes;
-use crate::story::{
-    Ask, Decision, Finding, Hop, Kind, Outcome, Passage, Piece, Question, Source, Spent, Story, What,
+use crate::reading::{
+    approval, asked_about, asks_for_a_handoff, budget, micros, named_answer, outcome, pieces, words_of,
 };
+use crate::routes;
+use crate::story::{Ask, Decision, Finding, Hop, Kind, Passage, Piece, Question, Source, Story, What};
 
 /// What a person is called whom nobody has named.
 const SOMEBODY: &str = "a person";
@@ -47,15 +48,24 @@ impl Story {
 /// Reads records, one after the other.
 struct Reader<'r> {
     relay: &'r Relay,
-    conversation: &'r str,
     replay: Replay<'r>,
     draft: Draft,
-    /// When the open request of each run was made, and how often its call was tried.
-    requested: BTreeMap<String, (Millis, u32)>,
+    /// The relay of each branch.
+    relays: BTreeMap<usize, &'r Relay>,
+    /// When the open request of each run was made.
+    requested: BTreeMap<usize, Millis>,
     /// When the open calls of each run were begun, by place.
-    begun: BTreeMap<(String, usize), Millis>,
+    begun: BTreeMap<(usize, usize), Millis>,
     /// How many of the links of each run have been told.
-    linked: BTreeMap<String, usize>,
+    linked: BTreeMap<usize, usize>,
+    /// The pieces of each sender's conversation before its newest reply, where that asks for a handoff.
+    kept: BTreeMap<usize, Vec<Piece>>,
+    /// The questions whose return has been told.
+    returned: BTreeSet<usize>,
+    /// The hops by their ids: one may be refused more than once, and taken in the end.
+    hops: BTreeMap<String, Vec<usize>>,
+    /// What people were asked, by its id.
+    asks: BTreeMap<String, usize>,
     /// Who answers each question, where they are named.
     answers: BTreeMap<String, String>,
     /// When the user spoke last.
@@ -77,14 +87,19 @@ impl<'r> Reader<'r> {
         let mut draft = Draft::default();
         draft.story.title = conversation.to_owned();
         draft.user();
+        draft.run(conversation);
         Self {
             relay,
-            conversation,
             replay: Replay::new(relay, conversation),
             draft,
+            relays: BTreeMap::new(),
             requested: BTreeMap::new(),
             begun: BTreeMap::new(),
             linked: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            returned: BTreeSet::new(),
+            hops: BTreeMap::new(),
+            asks: BTreeMap::new(),
             answers: records.iter().filter_map(|record| named_answer(&record.event)).collect(),
             spoke: 0,
             last: 0,
@@ -99,26 +114,29 @@ impl<'r> Reader<'r> {
         match Entry::read(event.kind(), event.version(), event.body())? {
             Entry::Input(input) => {
                 self.last = self.last.max(input.at);
-                let before = self.before(&input);
+                let run = self.draft.run(&input.run);
+                let before = self.before(run, &input);
                 self.replay.take((*input).clone())?;
-                self.tell(&input, before);
+                self.tell(run, &input, before);
             }
             Entry::Announced(told) => {
                 self.last = self.last.max(told.at);
                 self.replay.compare((*told).clone())?;
-                self.announce(&told);
+                let run = self.draft.run(&told.run);
+                self.announce(run, &told);
             }
         }
         Ok(())
     }
 
     /// The step of a run of the tree.
-    fn step(&self, run: &str) -> Option<&Step> {
-        self.replay.step()?.at(self.relay, run).map(|(_, step)| step)
+    fn step(&self, run: usize) -> Option<&Step> {
+        let path = &self.draft.story.runs.get(run)?.path;
+        self.replay.step()?.at(self.relay, path).map(|(_, step)| step)
     }
 
-    fn before(&self, input: &Input) -> Before {
-        let Some(step) = self.step(&input.run) else { return Before::default() };
+    fn before(&self, run: usize, input: &Input) -> Before {
+        let Some(step) = self.step(run) else { return Before::default() };
         let agent = step.run().active().to_string();
         let call = match (step, &input.what) {
             (
@@ -130,15 +148,26 @@ impl<'r> Reader<'r> {
             _ => None,
         };
         let left_behind = match (step, &input.what) {
-            (Step::HandOff(handoff), InputKind::HandoffCommitted { .. }) => pieces(handoff.messages()),
+            (Step::HandOff(handoff), InputKind::HandoffCommitted { hop }) => {
+                // The last is the reply by which it hands over.
+                let messages = handoff.messages().split_last().map(|(_, before)| before);
+                pieces(messages.unwrap_or_default(), hop.history_bytes as u64)
+            }
+            (Step::CallModel(call), InputKind::ModelResponded { response })
+                if asks_for_a_handoff(response) =>
+            {
+                let messages = call.request(self.relay_of(run)).messages;
+                let sum: usize = messages.iter().map(Message::wire_len).sum();
+                pieces(&messages, (sum + messages.len() + 1) as u64)
+            }
             _ => Vec::new(),
         };
         Before { agent, call, left_behind }
     }
 
     /// Tells what came in.
-    fn tell(&mut self, input: &Input, before: Before) {
-        let (run, at, at_us) = (&*input.run, input.at, micros(input.at));
+    fn tell(&mut self, run: usize, input: &Input, before: Before) {
+        let (at, at_us) = (input.at, micros(input.at));
         let agent = |this: &mut Self| this.draft.agent(run, &before.agent);
         match &input.what {
             InputKind::Opened { agent, .. } => {
@@ -147,6 +176,7 @@ impl<'r> Reader<'r> {
             InputKind::TurnReceived { text, .. } => self.spoken(run, at, text),
             InputKind::ModelResponded { response } => {
                 let agent = agent(self);
+                self.kept.insert(run, before.left_behind);
                 self.replied(run, at, agent, response);
                 self.after_reply(run, at, agent);
             }
@@ -161,7 +191,7 @@ impl<'r> Reader<'r> {
             InputKind::ToolCompleted { place, output } | InputKind::ToolFailed { place, output } => {
                 let agent = agent(self);
                 let (tool, arguments, is_approved) = before.call.unwrap_or_default();
-                let begun = self.begun.remove(&(run.to_owned(), *place));
+                let begun = self.begun.remove(&(run, *place));
                 let error = output.error.as_deref().map(str::to_owned);
                 let what = What::Ran {
                     agent,
@@ -211,14 +241,14 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn spoken(&mut self, run: &str, at: Millis, text: &str) {
+    fn spoken(&mut self, run: usize, at: Millis, text: &str) {
         self.spoke = at;
         let hears = self.step(run).map(|step| step.run().active().to_string()).unwrap_or_default();
         let (from, to) = (self.draft.user(), self.draft.agent(run, &hears));
         self.draft.event(micros(at), run, What::Said { from, to, text: Some(text.to_owned()) });
     }
 
-    fn replied(&mut self, run: &str, at: Millis, agent: usize, reply: &ModelResponse) {
+    fn replied(&mut self, run: usize, at: Millis, agent: usize, reply: &ModelResponse) {
         let texts: Vec<&str> = reply.content.iter().filter_map(|block| block.as_text()).collect();
         let calls = reply.content.iter().filter_map(|block| block.as_tool_use());
         let what = What::Replied {
@@ -235,12 +265,12 @@ impl<'r> Reader<'r> {
     }
 
     /// How long the open request of a run took.
-    fn took(&mut self, run: &str, at: Millis) -> Option<u64> {
-        self.requested.remove(run).map(|(asked, _)| micros(at.saturating_sub(asked)))
+    fn took(&mut self, run: usize, at: Millis) -> Option<u64> {
+        self.requested.remove(&run).map(|asked| micros(at.saturating_sub(asked)))
     }
 
     /// What follows from a reply without a record of its own: questions to delegates, and a turn that comes back.
-    fn after_reply(&mut self, run: &str, at: Millis, agent: usize) {
+    fn after_reply(&mut self, run: usize, at: Millis, agent: usize) {
         let Some(step) = self.step(run) else { return };
         let now = step.run().active().to_string();
         let branches = match step {
@@ -256,10 +286,14 @@ impl<'r> Reader<'r> {
             })
             .collect();
         for (path, from, tool, to, package) in opened {
-            self.draft.branch(&path, run, &tool);
+            let inner = self.relay_of(run).delegate(&from, &tool);
+            let branch = self.draft.branch(&path, run, &tool);
+            self.relays.extend(inner.map(|inner| (branch, inner)));
             let question = Question {
+                run,
+                branch: Some(branch),
                 from: self.draft.agent(run, &from),
-                to: Some(self.draft.agent(&path, &to)),
+                to: Some(self.draft.agent(branch, &to)),
                 id: path,
                 tool,
                 at_us: micros(at),
@@ -268,7 +302,7 @@ impl<'r> Reader<'r> {
                 package: Some(json(&package.to_json())),
                 outcome: Finding::Open,
             };
-            self.draft.question(run, question);
+            self.draft.question(question);
         }
         self.new_links(run).iter().for_each(|link| self.link(run, link));
         let back = self.draft.agent(run, &now);
@@ -278,16 +312,16 @@ impl<'r> Reader<'r> {
     }
 
     /// The links of a run that have come since it was looked at last.
-    fn new_links(&mut self, run: &str) -> Vec<Link> {
+    fn new_links(&mut self, run: usize) -> Vec<Link> {
         let links = self.step(run).map(|step| step.run().links()).unwrap_or_default();
-        let told = self.linked.get(run).copied().unwrap_or_default();
+        let told = self.linked.get(&run).copied().unwrap_or_default();
         let new = links.get(told..).unwrap_or_default().to_vec();
         let count = links.len();
-        self.linked.insert(run.to_owned(), count);
+        self.linked.insert(run, count);
         new
     }
 
-    fn joined(&mut self, run: &str, at: Millis) {
+    fn joined(&mut self, run: usize, at: Millis) {
         for link in self.new_links(run) {
             self.link(run, &link);
         }
@@ -298,12 +332,16 @@ impl<'r> Reader<'r> {
     }
 
     /// What came of a question.
-    fn link(&mut self, run: &str, link: &Link) {
-        let asked = self.draft.story.questions.iter().position(|question| question.id == *link.id);
+    fn link(&mut self, run: usize, link: &Link) {
+        let asked = self.draft.asked(&link.id);
         match &link.outcome {
             LinkOutcome::Returned { at, result, run: done } => {
                 let Some(place) = asked else { return };
-                let is_told = self.is_returned(place);
+                let branch = self.draft.run(&link.id);
+                let used = budget(self.relay_of(branch), done.run(), at.saturating_sub(link.at));
+                if let Some(branch) = self.draft.story.runs.get_mut(branch) {
+                    branch.budget = used;
+                }
                 if let Some(question) = self.draft.story.questions.get_mut(place) {
                     question.until_us.get_or_insert(micros(*at));
                     question.outcome = Finding::Returned {
@@ -314,14 +352,16 @@ impl<'r> Reader<'r> {
                         steps: result.steps_used.into(),
                     };
                 }
-                if !is_told {
-                    let by = self.draft.agent(&link.id, done.run().active().as_str());
+                if self.returned.insert(place) {
+                    let by = self.draft.agent(branch, done.run().active().as_str());
                     self.draft.event(micros(*at), run, What::Returned { question: place, by });
                 }
             }
             LinkOutcome::Refused { refusal } if asked.is_none() => {
                 let question = Question {
                     id: link.id.to_string(),
+                    run,
+                    branch: None,
                     from: self.draft.agent(run, link.from.as_str()),
                     to: None,
                     tool: link.tool.to_string(),
@@ -334,23 +374,29 @@ impl<'r> Reader<'r> {
                         detail: Some(refusal.to_string()),
                     },
                 };
-                self.draft.question(run, question);
+                self.draft.question(question);
             }
             LinkOutcome::Refused { .. } => {}
         }
     }
 
-    fn is_returned(&self, place: usize) -> bool {
-        let is_it = |what: &What| matches!(what, What::Returned { question, .. } if *question == place);
-        self.draft.story.events.iter().any(|event| is_it(&event.what))
+    /// The relay in which a run is held.
+    fn relay_of(&self, run: usize) -> &'r Relay {
+        self.relays.get(&run).copied().unwrap_or(self.relay)
     }
 
-    fn handed_over(&mut self, run: &str, hop: &HopOnRecord, left_behind: Vec<Piece>) {
+    fn handed_over(&mut self, run: usize, hop: &HopOnRecord, left_behind: Vec<Piece>) {
         let hop = self.hop(run, hop, left_behind);
+        self.told_hop(hop);
+    }
+
+    fn told_hop(&mut self, hop: Hop) {
+        let id = hop.id.clone().unwrap_or_default();
+        self.hops.entry(id).or_default().push(self.draft.story.hops.len());
         self.draft.hop(hop);
     }
 
-    fn hop(&mut self, run: &str, hop: &HopOnRecord, left_behind: Vec<Piece>) -> Hop {
+    fn hop(&mut self, run: usize, hop: &HopOnRecord, left_behind: Vec<Piece>) -> Hop {
         let from = self.draft.agent(run, hop.from.as_str());
         let (number, to, outcome) = match &hop.outcome {
             HopOutcome::Taken { number } => {
@@ -368,7 +414,7 @@ impl<'r> Reader<'r> {
         let package = hop.package.as_ref();
         Hop {
             id: Some(hop.id.to_string()),
-            run: run.to_owned(),
+            run,
             number,
             from,
             to,
@@ -385,8 +431,8 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn answered(&mut self, run: &str, at: Millis, id: &str, answer: &Answer, by: Option<&str>) {
-        let Some(place) = self.draft.story.asks.iter().position(|ask| ask.id == id) else { return };
+    fn answered(&mut self, run: usize, at: Millis, id: &str, answer: &Answer, by: Option<&str>) {
+        let Some(place) = self.asks.get(id).copied() else { return };
         if let Some(ask) = self.draft.story.asks.get_mut(place) {
             let text = words_of(answer).map(str::to_owned);
             let (word, by) = (answer.as_str().to_owned(), by.map(str::to_owned));
@@ -400,8 +446,8 @@ impl<'r> Reader<'r> {
     }
 
     /// Tells what followed, and what was begun.
-    fn announce(&mut self, told: &Announced) {
-        let (run, at) = (&*told.run, told.at);
+    fn announce(&mut self, run: usize, told: &Announced) {
+        let at = told.at;
         match &told.what {
             Announcement::ModelRequested { agent, attempt, .. } => {
                 let agent = self.draft.agent(run, agent.as_str());
@@ -409,22 +455,22 @@ impl<'r> Reader<'r> {
                     let note = format!("asked again, attempt {attempt}");
                     self.draft.note(micros(at), run, Some(agent), &note, None);
                 }
-                self.requested.insert(run.to_owned(), (at, *attempt));
+                self.requested.insert(run, at);
             }
             Announcement::ToolIntended { place, .. } => {
-                self.begun.insert((run.to_owned(), *place), at);
+                self.begun.insert((run, *place), at);
             }
             Announcement::HandoffRefused { hop, .. } => self.refused(run, hop),
             Announcement::ObligationClosed { hop, how, open } => {
-                let hops = self.draft.story.hops.iter_mut();
-                for told in hops.filter(|told| told.id.as_deref() == Some(hop) && told.number.is_some()) {
-                    told.end = Some(how.as_str().to_owned());
-                    told.open_items = open.iter().map(ToString::to_string).collect();
-                }
+                self.each_hop(hop, |told| {
+                    if told.number.is_some() {
+                        told.end = Some(how.as_str().to_owned());
+                        told.open_items = open.iter().map(ToString::to_string).collect();
+                    }
+                });
             }
             Announcement::ObligationReopened { hop } => {
-                let hops = self.draft.story.hops.iter_mut();
-                hops.filter(|told| told.id.as_deref() == Some(hop)).for_each(|told| told.end = None);
+                self.each_hop(hop, |told| told.end = None);
             }
             Announcement::Escalated { questions } => {
                 let ids: Vec<&str> = questions.iter().map(|asked| &*asked.id).collect();
@@ -435,18 +481,29 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn refused(&mut self, run: &str, id: &str) {
+    fn refused(&mut self, run: usize, id: &str) {
         let hops = self.step(run).map(|step| step.run().trail().hops()).unwrap_or_default();
         let is_it = |hop: &&HopOnRecord| *hop.id == *id && !hop.outcome.is_taken();
         let Some(hop) = hops.iter().rev().find(is_it).cloned() else { return };
-        let hop = self.hop(run, &hop, Vec::new());
-        let is_told = |told: &Hop| told.id == hop.id && told.outcome == hop.outcome;
-        if !self.draft.story.hops.iter().any(is_told) {
-            self.draft.hop(hop);
+        let kept = self.kept.get(&run).cloned().unwrap_or_default();
+        // A refusal of an earlier reply would be of another conversation.
+        let is_of_it = kept.iter().map(|piece| piece.bytes).sum::<u64>() == hop.history_bytes as u64;
+        let hop = self.hop(run, &hop, if is_of_it { kept } else { Vec::new() });
+        let mut is_told = false;
+        self.each_hop(id, |told| is_told |= told.outcome == hop.outcome);
+        if !is_told {
+            self.told_hop(hop);
         }
     }
 
-    fn escalated(&mut self, run: &str, at: Millis, ids: &[&str]) {
+    /// What was told of the hop of this id.
+    fn each_hop(&mut self, id: &str, mut see: impl FnMut(&mut Hop)) {
+        for place in self.hops.get(id).into_iter().flatten() {
+            self.draft.story.hops.get_mut(*place).into_iter().for_each(&mut see);
+        }
+    }
+
+    fn escalated(&mut self, run: usize, at: Millis, ids: &[&str]) {
         let questions = self.replay.step().map(Step::questions).unwrap_or_default();
         let asked: Vec<_> = questions
             .into_iter()
@@ -466,6 +523,7 @@ impl<'r> Reader<'r> {
                 at_us: micros(at),
                 answer: None,
             };
+            self.asks.entry(ask.id.clone()).or_insert(self.draft.story.asks.len());
             self.draft.story.asks.push(ask);
             self.draft.event(micros(at), run, What::Waited { ask: self.draft.story.asks.len() - 1 });
         }
@@ -476,18 +534,9 @@ impl<'r> Reader<'r> {
         self.answers.get(id).map_or(SOMEBODY, |by| by).to_owned()
     }
 
-    fn closed(&mut self, run: &str, at: Millis, end: &str, answer: Option<&str>) {
-        if run != self.conversation {
-            let asked = self.draft.story.questions.iter().position(|question| question.id == run);
-            let Some(place) = asked.filter(|place| !self.is_returned(*place)) else { return };
-            if let Some(question) = self.draft.story.questions.get_mut(place) {
-                question.until_us = Some(micros(at));
-            }
-            let asker = run.rsplitn(4, '/').last().unwrap_or_default();
-            let by = self.step(run).map(|step| step.run().active().to_string()).unwrap_or_default();
-            let by = self.draft.agent(run, &by);
-            self.draft.event(micros(at), asker, What::Returned { question: place, by });
-            return;
+    fn closed(&mut self, run: usize, at: Millis, end: &str, answer: Option<&str>) {
+        if let Some(asker) = self.draft.story.runs.get(run).and_then(|it| it.within) {
+            return self.branch_closed(run, asker, at);
         }
         let agent = self.step(run).map(|step| step.run().active().to_string());
         let agent = agent.map(|agent| self.draft.agent(run, &agent));
@@ -495,136 +544,47 @@ impl<'r> Reader<'r> {
         self.draft.event(micros(at), run, What::Ended { agent, end, text });
     }
 
-    fn is_over(&self, run: &str) -> bool {
+    fn branch_closed(&mut self, run: usize, asker: usize, at: Millis) {
+        let asked = self.draft.story.runs.get(run).and_then(|it| self.draft.asked(&it.path));
+        let Some(place) = asked.filter(|place| self.returned.insert(*place)) else { return };
+        if let Some(question) = self.draft.story.questions.get_mut(place) {
+            question.until_us = Some(micros(at));
+        }
+        let by = self.step(run).map(|step| step.run().active().to_string()).unwrap_or_default();
+        let by = self.draft.agent(run, &by);
+        self.draft.event(micros(at), asker, What::Returned { question: place, by });
+    }
+
+    fn is_over(&self, run: usize) -> bool {
         matches!(self.step(run), Some(Step::Done(_)))
     }
 
-    fn finish(self) -> Story {
+    fn finish(mut self) -> Story {
+        for run in 0..self.draft.story.runs.len() {
+            self.still_open(run);
+        }
         let Self { relay, replay, mut draft, spoke, last, .. } = self;
         let step = replay.step();
         draft.story.outcome = outcome(step);
         if let Some(step) = step {
             draft.story.budget = budget(relay, step.run(), last.saturating_sub(spoke));
         }
-        let relays = routes::all(relay, |place| draft.has_place(place));
+        let relays = routes::all(relay, &draft.places);
         draft.finish(relays)
     }
-}
 
-/// The question that a record answers, and who does.
-fn named_answer(event: &Event) -> Option<(String, String)> {
-    if event.kind() != "human_answered" {
-        return None;
-    }
-    let Ok(Entry::Input(input)) = Entry::read(event.kind(), event.version(), event.body()) else {
-        return None;
-    };
-    match input.what {
-        InputKind::HumanAnswered { id, by: Some(by), .. } => Some((id.into(), by.into())),
-        _ => None,
-    }
-}
-
-/// Where the run stands.
-fn outcome(step: Option<&Step>) -> Outcome {
-    let named = |status: &str| Outcome { status: status.to_owned(), answer: None, why: None };
-    match step {
-        None => named("opened"),
-        Some(Step::Done(done)) => {
-            let (status, said) = (done.end().as_str(), done.end().to_string());
-            let why = said.strip_prefix(status).map(|why| why.trim_start_matches(": ").to_owned());
-            Outcome {
-                status: status.to_owned(),
-                answer: done.answer(),
-                why: why.filter(|why| !why.is_empty()),
-            }
+    /// What a branch that is still open has used.
+    fn still_open(&mut self, run: usize) {
+        let Some(it) = self.draft.story.runs.get(run).filter(|it| it.within.is_some()) else { return };
+        let asked = self.draft.asked(&it.path).and_then(|place| self.draft.story.questions.get(place));
+        let since = asked.map(|question| question.at_us);
+        if !it.budget.is_empty() {
+            return;
         }
-        Some(step) if step.is_at_rest() => named("waiting"),
-        Some(_) => named("open"),
-    }
-}
-
-/// What was used since the user spoke, of what there was.
-fn budget(relay: &Relay, run: &Run, millis: Millis) -> Vec<Spent> {
-    let spent = |measure: &str, used, allowed| Spent { measure: measure.to_owned(), used, allowed };
-    let mut budget = Vec::new();
-    for measure in [Measure::ModelCalls, Measure::ToolCalls, Measure::Tokens, Measure::Hops] {
-        if let (Some(given), Some(left)) = (run.given(measure), run.left(measure)) {
-            budget.push(spent(&measure.to_string(), given.saturating_sub(left), Some(given)));
+        let millis = self.last.saturating_sub(since.unwrap_or_default() / 1000);
+        let used = self.step(run).map(|step| budget(self.relay_of(run), step.run(), millis));
+        if let (Some(used), Some(it)) = (used, self.draft.story.runs.get_mut(run)) {
+            it.budget = used;
         }
     }
-    if let Some(given) = run.given(Measure::Millis) {
-        budget.push(spent(&Measure::Millis.to_string(), millis, Some(given)));
-    }
-    let (trail, guards) = (run.trail(), relay.guards());
-    let taken = trail.count_since_user().into();
-    budget.push(spent("handoffs, by the cap of the guards", taken, Some(guards.max_handoffs.into())));
-    if let Some(most) = guards.max_handoffs_per_conversation {
-        budget.push(spent("handoffs in the whole conversation", trail.count().into(), Some(most.into())));
-    }
-    budget
-}
-
-/// What stays behind: the messages of the sender, one piece each, but for the one by which it hands over.
-fn pieces(messages: &[Message]) -> Vec<Piece> {
-    let messages = messages.split_last().map(|(_, before)| before).unwrap_or_default();
-    let piece = |message: &Message| {
-        let names: Vec<&str> = message.tool_uses().map(|call| call.name()).collect();
-        let results = message.tool_results().count();
-        let what = match (names.is_empty(), results) {
-            (false, _) => format!("reply that calls {}", names.join(", ")),
-            (true, 0) if message.role == sommelier_protocol::Role::Assistant => "reply".to_owned(),
-            (true, 0) => "what it was told".to_owned(),
-            (true, 1) => "result of a tool".to_owned(),
-            (true, _) => format!("results of {results} tools"),
-        };
-        Piece { what, bytes: message.wire_len() as u64 }
-    };
-    let mut pieces: Vec<Piece> = messages.iter().map(piece).collect();
-    if !pieces.is_empty() {
-        let what = "the brackets of the list and the commas in it".to_owned();
-        pieces.push(Piece { what, bytes: pieces.len() as u64 + 1 });
-    }
-    pieces
-}
-
-/// Who allowed a call, or did not, as far as the records say.
-fn approval(is_approved: bool, has_begun: bool, error: Option<&str>) -> Option<String> {
-    match error {
-        _ if is_approved => Some("approved_by_person".to_owned()),
-        Some("approval_denied") if !has_begun => Some("denied".to_owned()),
-        _ => None,
-    }
-}
-
-/// What a question is about, in a few words, and all of it.
-fn asked_about(asks: &Asks) -> (String, Option<String>) {
-    match asks {
-        Asks::Tool { tool, input, .. } | Asks::InDoubt { tool, input, .. } => {
-            (tool.to_string(), Some(input.get().to_owned()))
-        }
-        Asks::Repeat { tool, input, earlier, .. } => {
-            (tool.to_string(), Some(format!("{}\nearlier: {earlier}", input.get())))
-        }
-        Asks::Handoff { to, package, .. } => (to.to_string(), Some(package.to_json())),
-        Asks::Words { question, choices, .. } => {
-            let choices = (!choices.is_empty()).then(|| choices.join(" | "));
-            (question.to_string(), choices)
-        }
-        Asks::Escalation { refusal } => (refusal.guard().as_str().to_owned(), Some(refusal.to_string())),
-    }
-}
-
-fn words_of(answer: &Answer) -> Option<&str> {
-    match answer {
-        Answer::Reject { reason } => Some(reason),
-        Answer::Say { text } => Some(text),
-        Answer::TakeOver { note } => Some(note),
-        Answer::Happened { result } => Some(result),
-        Answer::Approve | Answer::DidNotHappen | Answer::Undone => None,
-    }
-}
-
-fn micros(millis: Millis) -> u64 {
-    millis.saturating_mul(1000)
 }

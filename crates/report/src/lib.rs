@@ -32,22 +32,27 @@
 //! ```
 
 mod draft;
+mod drawn;
 pub mod html;
 mod journal;
 mod markup;
 pub mod mermaid;
+mod places;
+mod reading;
 mod routes;
 mod shown;
 mod spans;
 mod story;
 pub mod svg;
+mod telling;
 pub mod text;
 mod timeline;
+mod tree;
 mod who;
 
 pub use markup::Markup;
-pub use spans::NoStory;
+pub use spans::{LONGEST_LINE, MOST_BYTES, NoStory};
 pub use story::{
     Ask, Decision, Event, Finding, Hop, Kind, Matrix, Outcome, Part, Passage, Passes, Piece, Question,
-    Refused, Source, Spent, Story, Way, What,
+    Refused, Run, Source, Spent, Story, Way, What,
 };

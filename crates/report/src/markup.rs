@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use crate::shown::{LONGEST, counted, cut, visible};
+use crate::shown::{LONGEST, LONGEST_NAME, counted, cut, is_long, short, visible};
 
 /// The most characters of a value that stands among other words.
 const LONGEST_VALUE: usize = 400;
@@ -89,6 +89,20 @@ impl Markup {
     pub fn value(&mut self, value: &str) -> &mut Self {
         let (kept, left_out) = cut(value, LONGEST_VALUE);
         self.raw("<bdi>").text(kept).raw(if left_out > 0 { "…</bdi>" } else { "</bdi>" })
+    }
+
+    /// A name: short, and whole for whoever points at it. Where one is longer than that too, the page has it in a list.
+    pub(crate) fn name(&mut self, name: &str) -> &mut Self {
+        let shown = short(name, LONGEST_NAME);
+        if !is_long(name) {
+            return self.raw("<bdi>").text(&shown).raw("</bdi>");
+        }
+        self.raw("<bdi title=\"").text(&short(name, LONGEST_VALUE)).raw("\">").text(&shown).raw("</bdi>")
+    }
+
+    /// The name of a tool, as [`name`](Self::name).
+    pub(crate) fn tool(&mut self, name: &str) -> &mut Self {
+        self.raw("<code>").name(name).raw("</code>")
     }
 
     /// A value as code.

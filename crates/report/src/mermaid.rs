@@ -1,14 +1,20 @@
 //! The sequence diagram as Mermaid's text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::drawn::{Drawn, Step, gap};
 use crate::shown::{bytes, counted, short};
 use crate::story::{Finding, Kind, Passage, Story, What};
 use crate::svg::asking;
-use crate::who;
+use crate::who::Cast;
 
-/// The longest text of a message, in characters.
+/// The longest text of a message, in columns.
 const LONGEST: usize = 120;
+/// The longest name.
+const LONGEST_NAME: usize = 60;
+/// Mermaid draws no text of more than 50,000 characters unless it is set to; what comes behind so many is left out.
+const MOST: usize = 49_000;
 
 /// The sequence as a Mermaid diagram, for a document that draws such. Nothing that a run says is taken for Mermaid's own
 /// words: whatever is not a letter, a digit or plain punctuation stands as its number.
@@ -19,21 +25,91 @@ const LONGEST: usize = 120;
 /// assert_eq!(mermaid::document(&Story::default()), "sequenceDiagram\n");
 /// ```
 pub fn document(story: &Story) -> String {
-    let mut out = String::from("sequenceDiagram\n");
-    for place in who::in_order(story) {
-        let Some(part) = story.parts.get(place) else { continue };
+    let cast = Cast::of(story);
+    let drawn = Drawn::of(&cast);
+    let mut out = Diagram {
+        cast: &cast,
+        user: drawn.lanes.first().copied().unwrap_or_default(),
+        text: String::new(),
+        working: BTreeMap::new(),
+    };
+    out.text.push_str("sequenceDiagram\n");
+    for place in &drawn.lanes {
+        let Some(part) = story.parts.get(*place) else { continue };
         let kind = if matches!(part.kind, Kind::User | Kind::Person) { "actor" } else { "participant" };
-        let _ = writeln!(out, "    {kind} P{place} as {}", safe(&part.name));
+        let _ = writeln!(out.text, "    {kind} P{place} as {}", safe(&part.name, LONGEST_NAME));
     }
-    for event in &story.events {
-        if let Some(line) = line(story, &event.what) {
-            let _ = writeln!(out, "    {line}");
+    let mut left_out = 0;
+    for step in &drawn.steps {
+        let count = match step {
+            Step::Event(_) => 1,
+            Step::Gap(count) => *count,
+        };
+        if left_out > 0 || !out.step(step) {
+            left_out += count;
         }
     }
-    out
+    if left_out > 0 {
+        out.over(out.user, &format!("{}, Mermaid draws no more", gap(left_out)));
+    }
+    if let Some(remark) = drawn.remark() {
+        out.over(out.user, &format!("{remark}; the text and the page tell all"));
+    }
+    out.text
 }
 
-fn line(story: &Story, what: &What) -> Option<String> {
+/// A diagram that grows.
+struct Diagram<'c> {
+    cast: &'c Cast<'c>,
+    user: usize,
+    text: String,
+    /// How many questions each who was asked is working on: Mermaid draws nothing where one is ended that has not begun.
+    working: BTreeMap<usize, usize>,
+}
+
+impl Diagram<'_> {
+    /// Whether a step could be written, as there was room for it.
+    fn step(&mut self, step: &Step<'_>) -> bool {
+        let line = match step {
+            Step::Event(event) => line(self.cast, &event.what),
+            Step::Gap(count) => Some(note(self.user, &gap(*count))),
+        };
+        let Some(line) = line else { return true };
+        if self.text.len() + line.len() > MOST {
+            return false;
+        }
+        let _ = writeln!(self.text, "    {line}");
+        if let Step::Event(event) = step {
+            self.work(&event.what);
+        }
+        true
+    }
+
+    /// Whose work on a question begins or ends.
+    fn work(&mut self, what: &What) {
+        let asked = |question: usize| self.cast.questions.get(question)?.to;
+        match what {
+            What::Asked { question } => {
+                let Some(to) = asked(*question) else { return };
+                *self.working.entry(to).or_default() += 1;
+                let _ = writeln!(self.text, "    activate P{to}");
+            }
+            What::Returned { question, .. } => {
+                let Some(to) = asked(*question) else { return };
+                let Some(open) = self.working.get_mut(&to).filter(|open| **open > 0) else { return };
+                *open -= 1;
+                let _ = writeln!(self.text, "    deactivate P{to}");
+            }
+            _ => {}
+        }
+    }
+
+    fn over(&mut self, part: usize, words: &str) {
+        let _ = writeln!(self.text, "    {}", note(part, words));
+    }
+}
+
+fn line(story: &Cast<'_>, what: &What) -> Option<String> {
     Some(match what {
         What::Said { from, to, text } => {
             message(*from, "->>", *to, &text.as_deref().map_or_else(|| "speaks".to_owned(), quoted))
@@ -72,7 +148,7 @@ fn line(story: &Story, what: &What) -> Option<String> {
             let question = story.questions.get(*question)?;
             let asked = format!("{}, {}", question.tool, bytes(question.package_bytes));
             match (question.to, &question.outcome) {
-                (Some(to), _) => message(question.from, "->>", to, &asked) + &format!("\n    activate P{to}"),
+                (Some(to), _) => message(question.from, "->>", to, &asked),
                 (None, Finding::Refused { code, .. }) => {
                     note(question.from, &format!("{asked}, refused, {code}"))
                 }
@@ -87,8 +163,7 @@ fn line(story: &Story, what: &What) -> Option<String> {
                 }
                 Finding::Open | Finding::Refused { .. } => "returned".to_owned(),
             };
-            let over = question.to.map(|to| format!("\n    deactivate P{to}")).unwrap_or_default();
-            message(*by, "-->>", question.from, &told) + &over
+            message(*by, "-->>", question.from, &told)
         }
         What::Waited { ask } => {
             let ask = story.asks.get(*ask)?;
@@ -105,7 +180,7 @@ fn line(story: &Story, what: &What) -> Option<String> {
             note(agent.unwrap_or_default(), &format!("{words}{detail}"))
         }
         What::Ended { agent, end, text } => {
-            let user = who::in_order(story).first().copied().unwrap_or_default();
+            let user = story.in_order().first().copied().unwrap_or_default();
             match (agent, text) {
                 (Some(agent), Some(text)) => message(*agent, "->>", user, &quoted(text)),
                 (Some(agent), None) if end == "answered" => message(*agent, "->>", user, "answers"),
@@ -116,11 +191,11 @@ fn line(story: &Story, what: &What) -> Option<String> {
 }
 
 fn message(from: usize, arrow: &str, to: usize, words: &str) -> String {
-    format!("P{from}{arrow}P{to}: {}", safe(words))
+    format!("P{from}{arrow}P{to}: {}", safe(words, LONGEST))
 }
 
 fn note(over: usize, words: &str) -> String {
-    format!("Note over P{over}: {}", safe(words))
+    format!("Note over P{over}: {}", safe(words, LONGEST))
 }
 
 fn quoted(text: &str) -> String {
@@ -128,9 +203,9 @@ fn quoted(text: &str) -> String {
 }
 
 /// Words of a run as Mermaid shows them and reads nothing in them.
-fn safe(words: &str) -> String {
+fn safe(words: &str, longest: usize) -> String {
     let mut safe = String::new();
-    for c in short(words, LONGEST).chars() {
+    for c in short(words, longest).chars() {
         match c {
             c if c.is_alphanumeric() || c == ' ' || "_-.,()/→“”…·⏎".contains(c) => safe.push(c),
             c => {

@@ -5,6 +5,14 @@ use sommelier_protocol::sight::printable;
 /// The most characters of a text that are shown in full.
 pub(crate) const LONGEST: usize = 4_000;
 
+/// The most columns of a name where it stands among other words.
+pub(crate) const LONGEST_NAME: usize = 60;
+
+/// Whether a name is cut where it stands among other words.
+pub(crate) fn is_long(name: &str) -> bool {
+    short(name, LONGEST_NAME) != in_line(cut(name, LONGEST).0)
+}
+
 /// A text with escapes for what cannot be seen or would turn the direction of what stands beside it. Emoji stay whole.
 pub(crate) fn visible(text: &str) -> String {
     let text = printable(text);

@@ -23,6 +23,8 @@ pub struct Story {
     pub outcome: Outcome,
     /// Who took part, in the order in which they first did. Events name them by their place here.
     pub parts: Vec<Part>,
+    /// The runs of the tree: conversations and the branches that work for them, each behind the one that asked it.
+    pub runs: Vec<Run>,
     /// What happened, in order.
     pub events: Vec<Event>,
     /// The handoffs that were asked for, taken or not.
@@ -31,7 +33,7 @@ pub struct Story {
     pub questions: Vec<Question>,
     /// What people were asked.
     pub asks: Vec<Ask>,
-    /// What was used of what there is.
+    /// What was used of what there is, over the whole tree. What each branch used is told of its [run](Self::runs).
     pub budget: Vec<Spent>,
     /// Who may hand over to whom, and who did: one for each relay that took part.
     pub relays: Vec<Matrix>,
@@ -95,6 +97,17 @@ pub enum Kind {
     Person,
 }
 
+/// A run of the tree: a conversation, or a branch that works for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The conversation's name, or the path of the branch.
+    pub path: String,
+    /// Of a branch the run that asked: one that stands before it. `None` for a conversation.
+    pub within: Option<usize>,
+    /// What a branch has used of what it was given, its own branches included; empty where the source does not say.
+    pub budget: Vec<Spent>,
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -102,8 +115,8 @@ pub struct Event {
     pub at_us: u64,
     /// How long it took, where that is known.
     pub took_us: Option<u64>,
-    /// In which run of the tree: the conversation's name, or the path of a branch.
-    pub run: String,
+    /// In which of the [runs](Story::runs).
+    pub run: usize,
     /// What.
     pub what: What,
 }
@@ -212,8 +225,8 @@ pub enum What {
 pub struct Hop {
     /// Its id, where the source has one.
     pub id: Option<String>,
-    /// In which run of the tree.
-    pub run: String,
+    /// In which of the [runs](Story::runs).
+    pub run: usize,
     /// Which of its conversation's handoffs it is, from 1; `None` for one that was not taken.
     pub number: Option<u64>,
     /// The sender.
@@ -280,6 +293,10 @@ pub enum Passage {
 pub struct Question {
     /// The path of its branch.
     pub id: String,
+    /// In which of the [runs](Story::runs) it was asked.
+    pub run: usize,
+    /// Which of them answers it; `None` where no branch was opened.
+    pub branch: Option<usize>,
     /// Who asked.
     pub from: usize,
     /// Who was asked; `None` where no branch was opened.
@@ -404,7 +421,7 @@ pub struct Way {
 }
 
 /// What goes over a way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passes {
     /// The turn.

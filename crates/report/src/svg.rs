@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::drawn::{Drawn, Step, gap};
 use crate::markup::Markup;
 use crate::shown::{bytes, counted, duration, short, width};
 use crate::story::{Finding, Passage, Story, What};
-use crate::who;
-
-/// Beyond so many events the drawing ends with a note.
-const MOST: usize = 300;
+use crate::who::Cast;
 
 /// How wide the user's lane is.
 const USER: i32 = 140;
@@ -32,7 +30,7 @@ pub const STYLE: &str = concat!(include_str!("style/theme.css"), include_str!("s
 /// ```
 pub fn document(story: &Story) -> String {
     let mut out = Markup::new();
-    draw(story, Some(STYLE), &mut out);
+    draw(&Cast::of(story), Some(STYLE), &mut out);
     out.raw("\n");
     out.into_string()
 }
@@ -40,35 +38,40 @@ pub fn document(story: &Story) -> String {
 /// The sequence diagram to be put into a page that has [`STYLE`].
 pub fn fragment(story: &Story) -> String {
     let mut out = Markup::new();
-    draw(story, None, &mut out);
+    draw(&Cast::of(story), None, &mut out);
     out.into_string()
 }
 
-pub(crate) fn draw(story: &Story, style: Option<&'static str>, out: &mut Markup) {
-    let mut drawing = Drawing::new(story);
-    for event in story.events.iter().take(MOST) {
-        drawing.event(&event.run, &event.what, event.took_us);
+pub(crate) fn draw(cast: &Cast<'_>, style: Option<&'static str>, out: &mut Markup) {
+    let drawn = Drawn::of(cast);
+    let mut drawing = Drawing::new(cast, &drawn.lanes);
+    for step in &drawn.steps {
+        match step {
+            Step::Event(event) => drawing.event(event.run, &event.what, event.took_us),
+            Step::Gap(count) => drawing.remark(&gap(*count)),
+        }
     }
-    let left_out = story.events.len().saturating_sub(MOST);
-    if left_out > 0 {
-        let count = counted(left_out as u64, "more event is", "more events are");
-        drawing.remark(&format!("… {count} not drawn"));
+    if let Some(remark) = drawn.remark() {
+        drawing.remark(&format!("{remark}; the text and the page tell all"));
     }
     drawing.finish(style, out);
 }
 
-struct Drawing<'s> {
-    story: &'s Story,
-    lanes: Vec<usize>,
+struct Drawing<'c, 's> {
+    cast: &'c Cast<'s>,
+    /// Who has a lane, each with the middle of it.
+    lanes: Vec<(usize, i32)>,
+    middles: BTreeMap<usize, i32>,
     /// How wide a lane is: wider where there are few.
     lane: i32,
+    width: i32,
     y: i32,
     /// Where the newest arrow is.
     line: i32,
     bars: Markup,
     shapes: Markup,
     /// Who is at work, since where in the drawing, and in which run.
-    active: BTreeMap<usize, (i32, String)>,
+    active: BTreeMap<usize, (i32, usize)>,
 }
 
 /// What an arrow looks like.
@@ -93,19 +96,27 @@ impl Line {
     }
 }
 
-impl<'s> Drawing<'s> {
-    fn new(story: &'s Story) -> Self {
-        let lanes = who::in_order(story);
-        let lane = match lanes.len() {
+impl<'c, 's> Drawing<'c, 's> {
+    fn new(cast: &'c Cast<'s>, parts: &[usize]) -> Self {
+        let lane = match parts.len() {
             0..=3 => 236,
             4 => 224,
             5 => 210,
             _ => 184,
         };
+        let mut left = MARGIN;
+        let middle = |part: &usize| {
+            let room = room(cast, *part, lane);
+            left += room;
+            (*part, left - room / 2)
+        };
+        let lanes: Vec<(usize, i32)> = parts.iter().map(middle).collect();
         Self {
-            story,
+            cast,
+            middles: lanes.iter().copied().collect(),
             lanes,
             lane,
+            width: MARGIN + left.max(MARGIN + lane) + BESIDE,
             y: MARGIN + HEAD + 14,
             line: MARGIN + HEAD,
             bars: Markup::new(),
@@ -116,22 +127,15 @@ impl<'s> Drawing<'s> {
 
     /// The middle of somebody's lane.
     fn x(&self, part: usize) -> i32 {
-        let before = self.lanes.iter().take_while(|of| **of != part).map(|of| self.room(*of));
-        MARGIN + before.sum::<i32>() + self.room(part) / 2
+        self.middles.get(&part).copied().unwrap_or(MARGIN)
     }
 
-    fn width(&self) -> i32 {
-        let lanes = self.lanes.iter().map(|part| self.room(*part)).sum::<i32>().max(self.lane);
-        2 * MARGIN + lanes + BESIDE
-    }
-
-    /// How wide somebody's lane is. A user has no tools, and on a phone each pixel of the first lane is one less for the next.
     fn room(&self, part: usize) -> i32 {
-        if who::kind(self.story, part) == "user" { USER } else { self.lane }
+        room(self.cast, part, self.lane)
     }
 
-    fn event(&mut self, run: &str, what: &What, took_us: Option<u64>) {
-        let story = self.story;
+    fn event(&mut self, run: usize, what: &What, took_us: Option<u64>) {
+        let story = self.cast.story();
         match what {
             What::Said { from, to, text } => {
                 let text = text.as_deref().map_or_else(|| "speaks".to_owned(), quoted);
@@ -177,23 +181,25 @@ impl<'s> Drawing<'s> {
         }
     }
 
-    fn begin(&mut self, part: usize, run: &str, y: i32) {
-        self.active.entry(part).or_insert_with(|| (y, run.to_owned()));
+    fn begin(&mut self, part: usize, run: usize, y: i32) {
+        self.active.entry(part).or_insert((y, run));
     }
 
     fn end(&mut self, part: usize) {
         let Some((from, _)) = self.active.remove(&part) else { return };
         let x = self.x(part);
-        self.bars.raw("<rect class=\"bar ").own(who::colour(self.story, part)).raw("\" x=\"").number(x - 5);
+        self.bars.raw("<rect class=\"bar ").own(self.cast.colour(part)).raw("\" x=\"").number(x - 5);
         self.bars.raw("\" y=\"").number(from).raw("\" width=\"10\" height=\"");
         self.bars.number((self.line + 2 - from).max(8)).raw("\" rx=\"3\"/>");
     }
 
-    fn end_within(&mut self, run: &str) {
-        let is_within =
-            |of: &str| of == run || of.strip_prefix(run).is_some_and(|rest| rest.starts_with('/'));
-        let over: Vec<usize> =
-            self.active.iter().filter(|(_, (_, of))| is_within(of)).map(|(part, _)| *part).collect();
+    fn end_within(&mut self, run: usize) {
+        let over: Vec<usize> = self
+            .active
+            .iter()
+            .filter(|(_, (_, of))| self.cast.is_within(*of, run))
+            .map(|(part, _)| *part)
+            .collect();
         over.into_iter().for_each(|part| self.end(part));
     }
 
@@ -204,7 +210,7 @@ impl<'s> Drawing<'s> {
             return self.note(Some(from), label, "note");
         }
         let (left, right) = (x1.min(x2), x1.max(x2));
-        let colour = if line == Line::Person { "cp" } else { who::colour(self.story, from) };
+        let colour = if line == Line::Person { "cp" } else { self.cast.colour(from) };
         let y = self.y + 22;
         self.line = y;
         self.label(left + (right - left) / 2, self.y + 15, right - left - 20, label, line == Line::Handoff);
@@ -309,8 +315,8 @@ impl<'s> Drawing<'s> {
         self.line = self.y - 8;
     }
 
-    fn handed_over(&mut self, run: &str, hop: usize) {
-        let Some(hop) = self.story.hops.get(hop) else { return };
+    fn handed_over(&mut self, run: usize, hop: usize) {
+        let Some(hop) = self.cast.story().hops.get(hop) else { return };
         self.begin(hop.from, run, self.y);
         let behind = format!("{} left behind", bytes(hop.history_bytes));
         match (&hop.outcome, hop.to) {
@@ -359,12 +365,12 @@ impl<'s> Drawing<'s> {
     }
 
     fn asked(&mut self, question: usize) {
-        let Some(question) = self.story.questions.get(question) else { return };
+        let Some(question) = self.cast.story().questions.get(question) else { return };
         match question.to {
             Some(to) => {
                 let label = format!("{} · {}", question.tool, bytes(question.package_bytes));
                 self.arrow((question.from, to), Line::Message, &label, "");
-                self.begin(to, &question.id, self.line);
+                self.begin(to, question.branch.unwrap_or(question.run), self.line);
             }
             None => {
                 let code = match &question.outcome {
@@ -377,7 +383,7 @@ impl<'s> Drawing<'s> {
     }
 
     fn returned(&mut self, question: usize, by: usize) {
-        let Some(question) = self.story.questions.get(question) else { return };
+        let Some(question) = self.cast.story().questions.get(question) else { return };
         let label = match &question.outcome {
             Finding::Returned { status, steps, .. } => {
                 format!("{status} · {}", counted(*steps, "model call", "model calls"))
@@ -387,11 +393,13 @@ impl<'s> Drawing<'s> {
         let below = question.until_us.map(|until| until.saturating_sub(question.at_us)).filter(|us| *us > 0);
         let below = below.map(|us| format!("after {}", duration(us))).unwrap_or_default();
         self.arrow((by, question.from), Line::Reply, &label, &below);
-        self.end_within(&question.id);
+        if let Some(branch) = question.branch {
+            self.end_within(branch);
+        }
     }
 
-    fn ended(&mut self, run: &str, agent: Option<usize>, end: &str, text: Option<&str>) {
-        let user = self.lanes.first().copied().unwrap_or_default();
+    fn ended(&mut self, run: usize, agent: Option<usize>, end: &str, text: Option<&str>) {
+        let user = self.lanes.first().map_or(0, |(part, _)| *part);
         let said = match text {
             Some(text) => Some(quoted(text)),
             None => (end == "answered").then(|| "answers".to_owned()),
@@ -408,7 +416,7 @@ impl<'s> Drawing<'s> {
     fn note(&mut self, part: Option<usize>, words: &str, class: &'static str) {
         let shown = short(words, 40);
         let wide = i32::try_from(width(&shown)).unwrap_or_default() * LETTER / 10 + 16;
-        let x = part.map_or(MARGIN, |part| self.x(part) - wide / 2).clamp(0, (self.width() - wide).max(0));
+        let x = part.map_or(MARGIN, |part| self.x(part) - wide / 2).clamp(0, (self.width - wide).max(0));
         let out = &mut self.shapes;
         rect(out, class, (x, self.y), (wide, 20), 10);
         self.line = self.y + 4;
@@ -417,7 +425,7 @@ impl<'s> Drawing<'s> {
     }
 
     fn remark(&mut self, words: &str) {
-        let (x, y) = (self.width() / 2, self.y + 14);
+        let (x, y) = (self.width / 2, self.y + 14);
         self.words("label muted", x, y, 400, words);
         self.y += 24;
     }
@@ -425,7 +433,7 @@ impl<'s> Drawing<'s> {
     fn finish(mut self, style: Option<&'static str>, out: &mut Markup) {
         let open: Vec<usize> = self.active.keys().copied().collect();
         open.into_iter().for_each(|part| self.end(part));
-        let (width, foot) = (self.width(), self.y + 6);
+        let (width, foot) = (self.width, self.y + 6);
         let is_long = foot > 700;
         let height = foot + if is_long { HEAD + MARGIN } else { MARGIN };
         out.raw("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sequence\" role=\"img\" aria-labelledby=\"sequence-title ");
@@ -438,15 +446,15 @@ impl<'s> Drawing<'s> {
             .raw(" ")
             .number(height)
             .raw("\"><title id=\"sequence-title\">Who spoke to whom in ");
-        out.text(&short(&self.story.title, 80)).raw("</title><desc id=\"sequence-desc\">");
-        out.text(&describe(self.story)).raw("</desc>");
+        out.text(&short(&self.cast.title, 80)).raw("</title><desc id=\"sequence-desc\">");
+        out.text(&describe(self.cast)).raw("</desc>");
         if let Some(style) = style {
             // Its own text, without a sign that markup knows.
             out.raw("<style>").raw(style).raw("</style>");
             out.raw("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
         }
-        for part in &self.lanes {
-            let x = self.x(*part);
+        for (_, x) in &self.lanes {
+            let x = *x;
             out.raw("<path class=\"life\" d=\"M")
                 .number(x)
                 .raw(" ")
@@ -456,7 +464,7 @@ impl<'s> Drawing<'s> {
                 .raw("\"/>");
         }
         out.put(&self.bars).put(&self.shapes);
-        for part in &self.lanes {
+        for (part, _) in &self.lanes {
             self.top(*part, MARGIN, out);
             if is_long {
                 self.top(*part, foot, out);
@@ -467,26 +475,22 @@ impl<'s> Drawing<'s> {
 
     /// Who a lane is of.
     fn top(&self, part: usize, y: i32, out: &mut Markup) {
-        let (x, story) = (self.x(part), self.story);
+        let (x, cast) = (self.x(part), self.cast);
         let left = x - self.room(part) / 2 + 10;
-        out.raw("<g class=\"top ")
-            .own(who::colour(story, part))
-            .raw(" ")
-            .own(who::kind(story, part))
-            .raw("\"><title>");
-        out.text(&short(story.part(part), 200)).raw("</title>");
+        out.raw("<g class=\"top ").own(cast.colour(part)).raw(" ").own(cast.kind(part)).raw("\"><title>");
+        out.text(&short(cast.part(part), 200)).raw("</title>");
         rect(out, "box", (left, y), (self.room(part) - 20, HEAD), 6);
         self.badge(part, left + 22, y + HEAD / 2, out);
         out.raw("<text class=\"name\" x=\"").number(left + 42).raw("\" y=\"").number(y + 20).raw("\">");
-        out.text(&short(story.part(part), usize::try_from((self.room(part) - 70) / 7).unwrap_or_default()))
+        out.text(&short(cast.part(part), usize::try_from((self.room(part) - 70) / 7).unwrap_or_default()))
             .raw("</text><text class=\"kind\" x=\"")
             .number(left + 42)
             .raw("\" y=\"");
-        out.number(y + 36).raw("\">").own(who::kind(story, part)).raw("</text></g>");
+        out.number(y + 36).raw("\">").own(cast.kind(part)).raw("</text></g>");
     }
 
     fn badge(&self, part: usize, x: i32, y: i32, out: &mut Markup) {
-        match who::kind(self.story, part) {
+        match self.cast.kind(part) {
             "user" => {
                 out.raw("<circle class=\"shape\" cx=\"")
                     .number(x)
@@ -512,8 +516,13 @@ impl<'s> Drawing<'s> {
             }
         }
         out.raw("<text class=\"letter\" x=\"").number(x).raw("\" y=\"").number(y + 4).raw("\">");
-        out.own(who::letter(self.story, part)).raw("</text>");
+        out.own(self.cast.letter(part)).raw("</text>");
     }
+}
+
+/// How wide somebody's lane is. A user has no tools, and on a phone each pixel of the first lane is one less for the next.
+fn room(cast: &Cast<'_>, part: usize, lane: i32) -> i32 {
+    if cast.kind(part) == "user" { USER } else { lane }
 }
 
 /// A box with round corners: where its upper left corner is, and how wide and high it is.

@@ -3,8 +3,12 @@
 use std::fmt::Write as _;
 
 use crate::shown::{LONGEST, bytes, counted, cut, duration, in_line, moment, offset, short, visible};
-use crate::story::{Event, Finding, Hop, Passage, Passes, Source, Story, What};
+use crate::story::{Event, Finding, Hop, Passage, Passes, Source, Spent, Story, What};
 use crate::svg::asking;
+use crate::who::Cast;
+
+/// Branches that lie deeper are indented no further, lest what nests for long fills a terminal with blanks.
+const DEEPEST: usize = 16;
 
 /// The story in lines that any terminal shows: nothing in them moves the cursor or begins a line of its own.
 ///
@@ -15,12 +19,13 @@ use crate::svg::asking;
 /// assert!(text::document(&story).starts_with("guest-7"));
 /// ```
 pub fn document(story: &Story) -> String {
-    let mut out = String::new();
+    let (cast, mut out) = (Cast::of(story), String::new());
     head(story, &mut out);
-    events(story, &mut out);
+    events(&cast, &mut out);
     hops(story, &mut out);
     refusals(story, &mut out);
     budget(story, &mut out);
+    branches(&cast, &mut out);
     routes(story, &mut out);
     out
 }
@@ -59,7 +64,7 @@ fn head(story: &Story, out: &mut String) {
     }
 }
 
-fn events(story: &Story, out: &mut String) {
+fn events(story: &Cast<'_>, out: &mut String) {
     if story.events.is_empty() {
         return;
     }
@@ -68,14 +73,9 @@ fn events(story: &Story, out: &mut String) {
         let at = offset(event.at_us.saturating_sub(story.began_us));
         let took =
             event.took_us.filter(|us| *us > 0).map(|us| format!(" ({})", duration(us))).unwrap_or_default();
-        let depth = story.questions.iter().filter(|question| is_within(event, &question.id)).count();
+        let depth = story.depth(event.run).min(DEEPEST);
         let _ = writeln!(out, "{at:>14}  {}{}{took}", "  ".repeat(depth), in_line(&said(story, event)));
     }
-}
-
-/// Whether an event befell a branch or something below it.
-fn is_within(event: &Event, branch: &str) -> bool {
-    event.run == branch || event.run.strip_prefix(branch).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// What happened, in a line.
@@ -188,11 +188,13 @@ fn hops(story: &Story, out: &mut String) {
     let _ = writeln!(out, "\nwhat crossed");
     for hop in &story.hops {
         let _ = writeln!(out, "  {}", hop_line(story, hop));
+        let is_taken = matches!(hop.outcome, Passage::Taken | Passage::TakenOut);
+        let (crossed, behind) = if is_taken { ("crossed:", "behind:") } else { ("package:", "kept:") };
         if let Some(package) = &hop.package {
-            let _ = writeln!(out, "    crossed: {}", short(package.get(), 1_000));
+            let _ = writeln!(out, "    {crossed} {}", short(package.get(), 1_000));
         }
         for piece in &hop.left_behind {
-            let _ = writeln!(out, "    behind:  {:>9}  {}", bytes(piece.bytes), short(&piece.what, 200));
+            let _ = writeln!(out, "    {behind:<8} {:>9}  {}", bytes(piece.bytes), short(&piece.what, 200));
         }
         for item in &hop.open_items {
             let _ = writeln!(out, "    open:    {}", short(item, 200));
@@ -220,8 +222,34 @@ fn budget(story: &Story, out: &mut String) {
     }
     let _ = writeln!(out, "\nused");
     for spent in &story.budget {
-        let of = spent.allowed.map(|allowed| format!(" of {allowed}")).unwrap_or_default();
-        let _ = writeln!(out, "  {}{of} {}", spent.used, in_line(&spent.measure));
+        let _ = writeln!(out, "  {} {}", share(spent), in_line(&spent.measure));
+    }
+}
+
+/// What each branch has used of what it was given.
+fn branches(story: &Cast<'_>, out: &mut String) {
+    let mut is_first = true;
+    for (question, run) in story.branches() {
+        let Some(budget) = story.runs.get(run).map(|run| &run.budget).filter(|budget| !budget.is_empty())
+        else {
+            continue;
+        };
+        if std::mem::take(&mut is_first) {
+            let _ = writeln!(out, "\nused by branches");
+        }
+        let used: Vec<String> =
+            budget.iter().map(|spent| format!("{} {}", share(spent), in_line(&spent.measure))).collect();
+        let blank = "  ".repeat(story.depth(run).min(DEEPEST));
+        let who = short(story.part(question.to.unwrap_or(usize::MAX)), 60);
+        let _ = writeln!(out, "{blank}{who}, by {}: {}", short(&question.tool, 80), used.join(", "));
+    }
+}
+
+/// How much was used, and of how much.
+pub(crate) fn share(spent: &Spent) -> String {
+    match spent.allowed {
+        Some(allowed) => format!("{} of {allowed}", spent.used),
+        None => spent.used.to_string(),
     }
 }
 

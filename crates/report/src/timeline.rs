@@ -1,12 +1,16 @@
 //! What took how long, drawn over time.
 
+use std::collections::BTreeMap;
+
 use crate::markup::Markup;
 use crate::shown::{duration, offset, short};
-use crate::story::{Event, Passage, Story, What};
-use crate::who;
+use crate::story::{Event, Passage, What};
+use crate::who::Cast;
 
-/// Beyond so many events no more are drawn.
+/// Beyond so many bars no more are drawn.
 const MOST: usize = 600;
+/// So many of those who take part have a row: who worked first.
+const MOST_ROWS: usize = 40;
 
 const NAMES: i32 = 170;
 const WIDTH: i32 = 660;
@@ -19,16 +23,32 @@ const BREAK: i32 = 44;
 /// A break is shorter than this in no case, in microseconds.
 const SHORTEST_BREAK: u64 = 1_000_000;
 
+/// A drawing of what took how long.
+pub(crate) struct Timeline {
+    pub(crate) drawing: Markup,
+    /// How many bars are not drawn.
+    pub(crate) left_out: usize,
+}
+
 /// The drawing; `None` where everything happened at one moment.
-pub(crate) fn draw(story: &Story) -> Option<Markup> {
-    let bars: Vec<Bar> = story.events.iter().take(MOST).filter_map(|event| Bar::of(story, event)).collect();
-    let axis = Axis::of(&bars)?;
-    let lanes: Vec<usize> =
-        who::in_order(story).into_iter().filter(|part| bars.iter().any(|bar| bar.part == *part)).collect();
-    let row = |part: usize| {
-        let row = lanes.iter().position(|of| *of == part).unwrap_or_default();
-        TOP + i32::try_from(row).unwrap_or_default() * ROW
+pub(crate) fn draw(story: &Cast<'_>) -> Option<Timeline> {
+    let all: Vec<Bar> = story.events.iter().filter_map(|event| Bar::of(story, event)).collect();
+    let count = all.len();
+    let mut rows: BTreeMap<usize, i32> = BTreeMap::new();
+    let has_row = |bar: &Bar| {
+        if rows.len() < MOST_ROWS {
+            rows.entry(bar.part).or_default();
+        }
+        rows.contains_key(&bar.part)
     };
+    let bars: Vec<Bar> = all.into_iter().filter(has_row).take(MOST).collect();
+    let axis = Axis::of(&bars)?;
+    let mut lanes: Vec<usize> = rows.keys().copied().collect();
+    story.sort(&mut lanes);
+    for (row, part) in (0..).zip(&lanes) {
+        rows.insert(*part, TOP + row * ROW);
+    }
+    let row = |part: usize| rows.get(&part).copied().unwrap_or(TOP);
     let height = TOP + i32::try_from(lanes.len()).unwrap_or_default() * ROW + 12;
     let mut out = Markup::new();
     out.raw("<svg class=\"times\" role=\"img\" aria-labelledby=\"times-title times-desc\" width=\"")
@@ -46,13 +66,13 @@ pub(crate) fn draw(story: &Story) -> Option<Markup> {
     for part in &lanes {
         let y = row(*part);
         out.raw("<g class=\"top ")
-            .own(who::colour(story, *part))
+            .own(story.colour(*part))
             .raw("\"><title>")
             .text(&short(story.part(*part), 200));
         out.raw("</title><text class=\"letter\" x=\"12\" y=\"")
             .number(y + 17)
             .raw("\">")
-            .own(who::letter(story, *part));
+            .own(story.letter(*part));
         out.raw("</text><text class=\"name\" x=\"28\" y=\"")
             .number(y + 17)
             .raw("\">")
@@ -66,10 +86,10 @@ pub(crate) fn draw(story: &Story) -> Option<Markup> {
             .raw("\"/>");
     }
     for bar in &bars {
-        bar.draw(story, &axis, row(bar.part), bar.to.map(row), &mut out);
+        bar.draw(story, &axis, row(bar.part), bar.to.filter(|to| rows.contains_key(to)).map(row), &mut out);
     }
     out.raw("</svg>");
-    Some(out)
+    Some(Timeline { drawing: out, left_out: count - bars.len() })
 }
 
 /// Something that took time, or a moment.
@@ -86,7 +106,7 @@ struct Bar {
 }
 
 impl Bar {
-    fn of(story: &Story, event: &Event) -> Option<Self> {
+    fn of(story: &Cast<'_>, event: &Event) -> Option<Self> {
         let took = event.took_us.unwrap_or_default();
         let (from_us, until_us) = (event.at_us.saturating_sub(took), event.at_us);
         let bar = |part, class, what: &str| Self {
@@ -124,10 +144,10 @@ impl Bar {
         })
     }
 
-    fn draw(&self, story: &Story, axis: &Axis, y: i32, to: Option<i32>, out: &mut Markup) {
+    fn draw(&self, story: &Cast<'_>, axis: &Axis, y: i32, to: Option<i32>, out: &mut Markup) {
         let (x1, x2) = (axis.x(self.from_us), axis.x(self.until_us));
         let length = duration(self.until_us.saturating_sub(self.from_us));
-        let colour = who::colour(story, self.part);
+        let colour = story.colour(self.part);
         if self.class == "pass" {
             let (from, to) = to.map_or((y + 4, y + 22), |to| (y.min(to) + 12, y.max(to) + 12));
             out.raw("<path class=\"pass\" d=\"M")

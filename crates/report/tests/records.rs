@@ -12,7 +12,8 @@ use sommelier_runtime::{ScriptedModel, script};
 /// When each event happened, where, and of what kind it is.
 fn kinds(story: &Story) -> Vec<(u64, String, String)> {
     let kind = |what: &What| serde_json::to_value(what).unwrap()["kind"].as_str().unwrap().to_owned();
-    story.events.iter().map(|event| (event.at_us, event.run.clone(), kind(&event.what))).collect()
+    let path = |run: usize| story.runs[run].path.clone();
+    story.events.iter().map(|event| (event.at_us, path(event.run), kind(&event.what))).collect()
 }
 
 /// A process may have been killed anywhere: what is on record by then is told, and nothing is missed.

@@ -2,21 +2,19 @@
 
 use crate::markup::Markup;
 use crate::shown::{duration, offset};
-use crate::story::{Event, Finding, Story, What};
+use crate::story::{Event, Finding, What};
 use crate::text;
-use crate::who;
+use crate::who::Cast;
 
-pub(super) fn table(story: &Story, out: &mut Markup) {
+pub(super) fn table(story: &Cast<'_>, out: &mut Markup) {
     out.raw("<table class=\"events\"><caption>All that happened, in order</caption><thead><tr><th scope=\"col\" class=\"num\">At</th>");
     out.raw("<th scope=\"col\">What</th><th scope=\"col\" class=\"num\">Took</th></tr></thead><tbody>\n");
     for event in &story.events {
         out.raw("<tr><td class=\"num\">").own(offset(event.at_us.saturating_sub(story.began_us)));
         out.raw("</td><td>");
         if let Some(part) = of(story, &event.what) {
-            out.raw("<span class=\"who ").own(who::colour(story, part)).raw("\"><span class=\"badge ");
-            out.own(who::kind(story, part))
-                .raw("\" aria-hidden=\"true\"><span>")
-                .own(who::letter(story, part));
+            out.raw("<span class=\"who ").own(story.colour(part)).raw("\"><span class=\"badge ");
+            out.own(story.kind(part)).raw("\" aria-hidden=\"true\"><span>").own(story.letter(part));
             out.raw("</span></span></span>");
         }
         out.value(&text::said(story, event));
@@ -31,7 +29,7 @@ pub(super) fn table(story: &Story, out: &mut Markup) {
 }
 
 /// Whose event it is.
-fn of(story: &Story, what: &What) -> Option<usize> {
+fn of(story: &Cast<'_>, what: &What) -> Option<usize> {
     match what {
         What::Said { from, .. } | What::CameBack { from, .. } => Some(*from),
         What::Replied { agent, .. } | What::Ran { agent, .. } => Some(*agent),
@@ -45,7 +43,7 @@ fn of(story: &Story, what: &What) -> Option<usize> {
 }
 
 /// What was said, called and given, for who wants to see it.
-fn more(story: &Story, event: &Event, out: &mut Markup) {
+fn more(story: &Cast<'_>, event: &Event, out: &mut Markup) {
     let words = |name: &'static str, words: Option<&str>, out: &mut Markup| {
         if let Some(words) = words.filter(|words| !words.is_empty()) {
             out.raw("<details><summary>").raw(name).raw("</summary>").words(words).raw("</details>");

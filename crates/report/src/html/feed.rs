@@ -3,15 +3,16 @@
 use super::{chip, hops};
 use crate::markup::Markup;
 use crate::shown::offset;
-use crate::story::{Event, Finding, Story, What};
+use crate::story::{Event, Finding, What};
 use crate::svg::asking;
-use crate::{text, who};
+use crate::text;
+use crate::who::Cast;
 
-pub(super) fn items(story: &Story) -> Vec<Markup> {
+pub(super) fn items(story: &Cast<'_>) -> Vec<Markup> {
     story.events.iter().map(|event| item(story, event)).collect()
 }
 
-fn item(story: &Story, event: &Event) -> Markup {
+fn item(story: &Cast<'_>, event: &Event) -> Markup {
     let mut out = Markup::new();
     match &event.what {
         What::Said { from, text, .. } => said(story, *from, text.as_deref(), &mut out),
@@ -73,18 +74,18 @@ fn item(story: &Story, event: &Event) -> Markup {
     out
 }
 
-fn said(story: &Story, from: usize, text: Option<&str>, out: &mut Markup) {
+fn said(story: &Cast<'_>, from: usize, text: Option<&str>, out: &mut Markup) {
     out.raw("<div class=\"bubble from-user\"><p class=\"by\">");
-    who::named(story, from, out);
+    story.named(from, out);
     out.raw("</p>");
     words(text, out);
     out.raw("</div>");
 }
 
-fn ended(story: &Story, agent: Option<usize>, (end, text): (&str, Option<&str>), out: &mut Markup) {
+fn ended(story: &Cast<'_>, agent: Option<usize>, (end, text): (&str, Option<&str>), out: &mut Markup) {
     out.raw("<div class=\"bubble answer\"><p class=\"by\">");
     if let Some(agent) = agent {
-        who::named(story, agent, out);
+        story.named(agent, out);
         out.raw(" ");
     }
     chip(end, out);
@@ -95,7 +96,7 @@ fn ended(story: &Story, agent: Option<usize>, (end, text): (&str, Option<&str>),
     out.raw("</div>");
 }
 
-fn waited(story: &Story, event: &Event, ask: usize, out: &mut Markup) {
+fn waited(story: &Cast<'_>, event: &Event, ask: usize, out: &mut Markup) {
     let Some(ask) = story.asks.get(ask) else { return };
     begin(story, event, ask.from, out);
     out.raw("<span class=\"chip\">a person is asked</span> ").own(asking(&ask.asks)).raw(" ");
@@ -107,7 +108,7 @@ fn waited(story: &Story, event: &Event, ask: usize, out: &mut Markup) {
     out.raw("</div>");
 }
 
-fn decided(story: &Story, event: &Event, ask: usize, out: &mut Markup) {
+fn decided(story: &Cast<'_>, event: &Event, ask: usize, out: &mut Markup) {
     let Some((ask, answer)) = story.asks.get(ask).and_then(|ask| Some((ask, ask.answer.as_ref()?))) else {
         return;
     };
@@ -121,18 +122,18 @@ fn decided(story: &Story, event: &Event, ask: usize, out: &mut Markup) {
 }
 
 /// An event in a line.
-fn line(story: &Story, event: &Event, by: usize, out: &mut Markup) {
+fn line(story: &Cast<'_>, event: &Event, by: usize, out: &mut Markup) {
     begin(story, event, by, out);
     out.value(&text::said(story, event)).raw("</div>");
 }
 
 /// The beginning of a piece of work: whose it is, and when.
-fn begin(story: &Story, event: &Event, by: usize, out: &mut Markup) {
+fn begin(story: &Cast<'_>, event: &Event, by: usize, out: &mut Markup) {
     out.raw("<div class=\"work\"><span class=\"at\">")
         .own(offset(event.at_us.saturating_sub(story.began_us)))
         .raw("</span> ");
     if by < story.parts.len() {
-        who::named(story, by, out);
+        story.named(by, out);
         out.raw(" ");
     }
 }

@@ -6,33 +6,30 @@ use sommelier_protocol::RawJson;
 use super::chip;
 use crate::markup::Markup;
 use crate::shown::{bytes, counted, duration, offset};
-use crate::story::{Finding, Hop, Passage, Question, Story};
-use crate::who;
+use crate::story::{Finding, Hop, Passage, Question};
+use crate::who::Cast;
 
-/// More pieces of a conversation are not listed one by one.
-const MOST_PIECES: usize = 40;
-
-pub(super) fn all(story: &Story, out: &mut Markup) {
+pub(super) fn all(story: &Cast<'_>, out: &mut Markup) {
     for hop in &story.hops {
         one(story, hop, out);
     }
 }
 
-pub(super) fn one(story: &Story, hop: &Hop, out: &mut Markup) {
+pub(super) fn one(story: &Cast<'_>, hop: &Hop, out: &mut Markup) {
     let is_taken = matches!(hop.outcome, Passage::Taken | Passage::TakenOut);
     out.raw(if is_taken { "<article class=\"card\">" } else { "<article class=\"card refused\">" });
     out.raw("<header><h3>");
     if let Some(number) = hop.number {
         out.raw("<span class=\"nr\">").own(number).raw("</span> ");
     }
-    who::named(story, hop.from, out);
+    story.named(hop.from, out);
     out.raw(if is_taken {
         " <span class=\"arrow\">hands over to</span> "
     } else {
         " <span class=\"arrow\">wanted to hand over to</span> "
     });
     match hop.to {
-        Some(to) => who::named(story, to, out),
+        Some(to) => story.named(to, out),
         None => {
             out.value(&hop.to_name);
         }
@@ -48,7 +45,7 @@ pub(super) fn one(story: &Story, hop: &Hop, out: &mut Markup) {
     out.raw("<div class=\"sides\"><div>");
     crossed(hop, is_taken, out);
     out.raw("</div><div>");
-    behind(hop, out);
+    behind(hop, is_taken, out);
     out.raw("</div></div></article>\n");
 }
 
@@ -106,18 +103,16 @@ fn crossed(hop: &Hop, is_taken: bool, out: &mut Markup) {
     list("Open still", &hop.open_items, out);
 }
 
-fn behind(hop: &Hop, out: &mut Markup) {
-    out.raw("<h4>Left behind <b>").own(bytes(hop.history_bytes)).raw("</b></h4>");
+fn behind(hop: &Hop, is_taken: bool, out: &mut Markup) {
+    out.raw(if is_taken { "<h4>Left behind <b>" } else { "<h4>Would have been left behind <b>" })
+        .own(bytes(hop.history_bytes))
+        .raw("</b></h4>");
     if hop.left_behind.is_empty() {
-        out.raw("<p class=\"muted\">The sender’s conversation");
-        out.raw(match hop.outcome {
-            Passage::Taken => ". Its pieces are not in the source.</p>",
-            _ => ", as it stood then.</p>",
-        });
+        out.raw("<p class=\"muted\">The sender’s conversation. Its pieces are not in the source.</p>");
         return;
     }
     out.raw("<table class=\"pieces\"><thead><tr><th scope=\"col\">Of the sender’s conversation</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead><tbody>");
-    for piece in hop.left_behind.iter().take(MOST_PIECES) {
+    for piece in &hop.left_behind {
         out.raw("<tr><td>")
             .value(&piece.what)
             .raw("</td><td class=\"num\">")
@@ -125,12 +120,6 @@ fn behind(hop: &Hop, out: &mut Markup) {
             .raw("</td></tr>");
     }
     out.raw("</tbody></table>");
-    let more = hop.left_behind.len().saturating_sub(MOST_PIECES);
-    if more > 0 {
-        out.raw("<p class=\"muted\">and ")
-            .own(counted(more as u64, "more message", "more messages"))
-            .raw("</p>");
-    }
 }
 
 /// A package with its sections, opened.
@@ -192,20 +181,20 @@ fn list(name: &'static str, items: &[String], out: &mut Markup) {
     out.raw("</ul>");
 }
 
-pub(super) fn questions(story: &Story, out: &mut Markup) {
+pub(super) fn questions(story: &Cast<'_>, out: &mut Markup) {
     for question in &story.questions {
         asked(story, question, out);
     }
 }
 
-fn asked(story: &Story, question: &Question, out: &mut Markup) {
+fn asked(story: &Cast<'_>, question: &Question, out: &mut Markup) {
     let is_refused = matches!(question.outcome, Finding::Refused { .. });
     out.raw(if is_refused {
         "<article class=\"card refused\"><header><h3>"
     } else {
         "<article class=\"card\"><header><h3>"
     });
-    who::named(story, question.from, out);
+    story.named(question.from, out);
     out.raw(if is_refused {
         " <span class=\"arrow\">wanted to ask by</span> "
     } else {
@@ -214,7 +203,7 @@ fn asked(story: &Story, question: &Question, out: &mut Markup) {
     out.code(&question.tool);
     if let Some(to) = question.to {
         out.raw(" ");
-        who::named(story, to, out);
+        story.named(to, out);
     }
     out.raw("</h3><p class=\"by\">");
     let (finding, reason) = came_of(question, out);

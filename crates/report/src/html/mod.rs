@@ -11,7 +11,8 @@ mod tables;
 use crate::markup::Markup;
 use crate::shown::{bytes, counted, duration, moment, short};
 use crate::story::{Kind, Source, Story, What};
-use crate::{svg, timeline, who};
+use crate::who::Cast;
+use crate::{svg, timeline};
 
 /// How the page and its pieces look.
 pub const STYLE: &str = concat!(
@@ -37,7 +38,7 @@ pub fn page(story: &Story) -> String {
         .raw("</style>\n</head>\n<body>\n");
     out.raw("<a class=\"skip\" href=\"#story\">Skip to the story</a>\n");
     out.put(&head(story));
-    let sections = sections(story);
+    let sections = sections(&Cast::of(story));
     out.put(&contents(&sections)).raw("<main id=\"story\" tabindex=\"-1\">\n");
     for section in &sections {
         section.write(&mut out);
@@ -55,7 +56,7 @@ pub fn head(story: &Story) -> Markup {
 
 /// All that the page tells below its head, section by section, behind links to them.
 pub fn body(story: &Story) -> Markup {
-    let sections = sections(story);
+    let sections = sections(&Cast::of(story));
     let mut out = contents(&sections);
     for section in &sections {
         section.write(&mut out);
@@ -65,7 +66,7 @@ pub fn body(story: &Story) -> Markup {
 
 /// What happened, each event as the inside of an item of a list, in order: as a conversation that is watched shows it.
 pub fn feed(story: &Story) -> Vec<Markup> {
-    feed::items(story)
+    feed::items(&Cast::of(story))
 }
 
 /// The sequence diagram in a box of its own that can be scrolled.
@@ -82,7 +83,7 @@ pub fn hops(story: &Story) -> String {
 pub fn hop(story: &Story, place: usize) -> String {
     let mut out = Markup::new();
     if let Some(hop) = story.hops.get(place) {
-        hops::one(story, hop, &mut out);
+        hops::one(&Cast::of(story), hop, &mut out);
     }
     out.into_string()
 }
@@ -117,9 +118,9 @@ pub fn routes(story: &Story) -> String {
     written(story, tables::routes)
 }
 
-fn written(story: &Story, write: fn(&Story, &mut Markup)) -> String {
+fn written(story: &Story, write: fn(&Cast<'_>, &mut Markup)) -> String {
     let mut out = Markup::new();
-    write(story, &mut out);
+    write(&Cast::of(story), &mut out);
     out.into_string()
 }
 
@@ -153,8 +154,8 @@ fn contents(sections: &[Section]) -> Markup {
 }
 
 /// The parts that a story has something for.
-fn sections(story: &Story) -> Vec<Section> {
-    type Write = fn(&Story, &mut Markup);
+fn sections(story: &Cast<'_>) -> Vec<Section> {
+    type Write = fn(&Cast<'_>, &mut Markup);
     let all: [(&'static str, &'static str, Write, bool); 9] = [
         ("outcome", "Asked and answered", outcome, true),
         ("sequence", "Who spoke to whom", in_box, !story.events.is_empty()),
@@ -235,14 +236,14 @@ fn chip(status: &str, out: &mut Markup) {
     out.raw("<span class=\"").raw(class).raw("\">").value(&status.replace('_', " ")).raw("</span>");
 }
 
-fn outcome(story: &Story, out: &mut Markup) {
+fn outcome(story: &Cast<'_>, out: &mut Markup) {
     for event in &story.events {
         match &event.what {
             What::Said { from, to, text } => {
                 out.raw("<div class=\"said\"><p class=\"by\">");
-                who::named(story, *from, out);
+                story.named(*from, out);
                 out.raw(" to ");
-                who::named(story, *to, out);
+                story.named(*to, out);
                 out.raw("</p>");
                 match text {
                     Some(text) => out.words(text),
@@ -253,7 +254,7 @@ fn outcome(story: &Story, out: &mut Markup) {
             What::Ended { agent, end, text } => {
                 out.raw("<div class=\"said answer\"><p class=\"by\">");
                 if let Some(agent) = agent {
-                    who::named(story, *agent, out);
+                    story.named(*agent, out);
                     out.raw(" ");
                 }
                 chip(end, out);
@@ -278,20 +279,25 @@ fn outcome(story: &Story, out: &mut Markup) {
     }
 }
 
-fn in_box(story: &Story, out: &mut Markup) {
+fn in_box(story: &Cast<'_>, out: &mut Markup) {
     out.raw("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Sequence diagram\">");
     svg::draw(story, None, out);
     out.raw("</div><figcaption>A thick arrow hands the turn over, with the bytes that cross. A crossed one was refused. ");
     out.raw("A dashed one comes back, a dotted one goes to a person. A circle is a model call, a box a tool.</figcaption></figure>\n");
 }
 
-fn times(story: &Story, out: &mut Markup) {
+fn times(story: &Cast<'_>, out: &mut Markup) {
     match timeline::draw(story) {
-        Some(drawing) => {
+        Some(timeline) => {
             out.raw("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">")
-                .put(&drawing);
+                .put(&timeline.drawing);
             out.raw("</div><figcaption>Filled: a model is asked. Light: a tool runs. Outlined: a delegate or a person is waited for. ");
-            out.raw("An upright line is a turn that passes. Where nobody was at work for long, the axis is broken.</figcaption></figure>\n");
+            out.raw("An upright line is a turn that passes. Where nobody was at work for long, the axis is broken.");
+            if timeline.left_out > 0 {
+                let count = counted(timeline.left_out as u64, "more is", "more are");
+                out.raw(" <b>").own(count).raw(" not drawn: the table below has them all.</b>");
+            }
+            out.raw("</figcaption></figure>\n");
         }
         None => {
             out.raw("<p class=\"muted\">All of it happened within one tick of the clock, so there is nothing to draw.</p>\n");

@@ -3,14 +3,13 @@
 use super::chip;
 use crate::markup::Markup;
 use crate::shown::{duration, offset};
-use crate::story::Story;
 use crate::svg::asking;
-use crate::who;
+use crate::who::Cast;
 
-pub(super) fn asks(story: &Story, out: &mut Markup) {
+pub(super) fn asks(story: &Cast<'_>, out: &mut Markup) {
     for ask in &story.asks {
         out.raw("<article class=\"card\"><header><h3>");
-        who::named(story, ask.from, out);
+        story.named(ask.from, out);
         out.raw(" <span class=\"arrow\">").own(asking(&ask.asks)).raw("</span> ");
         match &*ask.asks {
             "words" => out.value(&ask.about),
@@ -23,7 +22,7 @@ pub(super) fn asks(story: &Story, out: &mut Markup) {
                 let is_no = matches!(&*answer.word, "reject" | "take_over" | "undone" | "did_not_happen");
                 out.raw(if is_no { "<span class=\"chip bad\">" } else { "<span class=\"chip good\">" });
                 out.value(&answer.word.replace('_', " ")).raw("</span> by ");
-                who::named(story, ask.person, out);
+                story.named(ask.person, out);
                 out.raw(" after ").own(duration(answer.at_us.saturating_sub(ask.at_us)));
             }
         }
@@ -39,7 +38,7 @@ pub(super) fn asks(story: &Story, out: &mut Markup) {
     }
 }
 
-pub(super) fn refusals(story: &Story, out: &mut Markup) {
+pub(super) fn refusals(story: &Cast<'_>, out: &mut Markup) {
     out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Refusals\"><table><thead><tr><th scope=\"col\">At</th>");
     out.raw("<th scope=\"col\">What</th><th scope=\"col\">From and to</th><th scope=\"col\">Refused by</th>");
     out.raw("<th scope=\"col\">Why</th></tr></thead><tbody>");

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::markup::Markup;
 use crate::shown::{counted, duration};
-use crate::story::{Kind, Matrix, Passes, Source, Spent, Story, Way, What};
-use crate::text::gone;
-use crate::who;
+use crate::story::{Kind, Matrix, Passes, Source, Spent, Way, What};
+use crate::text::{gone, share};
+use crate::who::Cast;
+
+/// Branches that lie deeper are indented no further.
+const DEEPEST: usize = 12;
 
 /// A matrix of more agents than this is a list.
 const MOST_AGENTS: usize = 16;
 
-pub(super) fn budget(story: &Story, out: &mut Markup) {
+pub(super) fn budget(story: &Cast<'_>, out: &mut Markup) {
     if !story.budget.is_empty() {
         out.raw("<table class=\"budget\"><caption>").raw(match story.source {
             Source::Journal { .. } => "Since the user last spoke",
@@ -23,17 +26,18 @@ pub(super) fn budget(story: &Story, out: &mut Markup) {
         story.budget.iter().for_each(|spent| row(spent, out));
         out.raw("</tbody></table>\n");
     }
+    branches(story, out);
     out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What each has used\"><table><caption>By whom</caption>");
     out.raw("<thead><tr><th scope=\"col\">Who</th><th scope=\"col\" class=\"num\">Model calls</th>");
     out.raw("<th scope=\"col\" class=\"num\">Tool runs</th><th scope=\"col\" class=\"num\">Tokens read</th>");
     out.raw("<th scope=\"col\" class=\"num\">Tokens written</th></tr></thead><tbody>");
-    for place in who::in_order(story) {
+    for place in story.in_order() {
         let Some(part) = story.parts.get(place) else { continue };
         if !matches!(part.kind, Kind::Agent | Kind::Delegate) {
             continue;
         }
         out.raw("<tr><th scope=\"row\">");
-        who::named(story, place, out);
+        story.named(place, out);
         out.raw("</th>");
         for number in [part.model_calls, part.tool_calls, part.input_tokens, part.output_tokens] {
             out.raw("<td class=\"num\">").own(number).raw("</td>");
@@ -44,8 +48,49 @@ pub(super) fn budget(story: &Story, out: &mut Markup) {
     tools(story, out);
 }
 
+/// What each branch has used of what it was given, below the one that asked it.
+fn branches(story: &Cast<'_>, out: &mut Markup) {
+    let budget = |run: usize| story.runs.get(run).map(|run| &*run.budget).unwrap_or_default();
+    let told: Vec<_> = story.branches().filter(|(_, run)| !budget(*run).is_empty()).collect();
+    let mut measures: Vec<&str> = Vec::new();
+    for spent in told.iter().flat_map(|(_, run)| budget(*run)) {
+        if !measures.contains(&&*spent.measure) {
+            measures.push(&spent.measure);
+        }
+    }
+    if measures.is_empty() {
+        return;
+    }
+    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What each branch has used\"><table class=\"branches\">");
+    out.raw("<caption>By which branch, its own branches included</caption><thead><tr><th scope=\"col\">Branch</th>");
+    for measure in &measures {
+        out.raw("<th scope=\"col\" class=\"num\">").value(measure).raw("</th>");
+    }
+    out.raw("</tr></thead><tbody>");
+    for (question, run) in told {
+        out.raw("<tr><th scope=\"row\">");
+        for _ in 1..story.depth(run).min(DEEPEST) {
+            out.raw("<span class=\"in\"></span>");
+        }
+        if let Some(to) = question.to {
+            story.named(to, out);
+        }
+        out.raw(" <span class=\"arrow\">by</span> ").tool(&question.tool).raw("</th>");
+        for measure in &measures {
+            out.raw("<td class=\"num\">");
+            match budget(run).iter().find(|spent| spent.measure == *measure) {
+                Some(spent) => out.own(share(spent)),
+                None => out.raw("–"),
+            };
+            out.raw("</td>");
+        }
+        out.raw("</tr>");
+    }
+    out.raw("</tbody></table></div>\n");
+}
+
 /// What the tools did, by name.
-fn tools(story: &Story, out: &mut Markup) {
+fn tools(story: &Cast<'_>, out: &mut Markup) {
     let mut tools: BTreeMap<&str, Use> = BTreeMap::new();
     for event in &story.events {
         if let What::Ran { tool, error, .. } = &event.what {
@@ -104,7 +149,7 @@ fn row(spent: &Spent, out: &mut Markup) {
     out.raw("</td></tr>");
 }
 
-pub(super) fn routes(story: &Story, out: &mut Markup) {
+pub(super) fn routes(story: &Cast<'_>, out: &mut Markup) {
     for relay in story.relays.iter().filter(|relay| !relay.ways.is_empty()) {
         if !relay.place.is_empty() {
             out.raw("<h3>Behind ").code(&relay.place).raw("</h3>");

@@ -1,0 +1,149 @@
+//! What single values of a journal say, in the words of a story.
+
+use sommelier_handoff::{
+    Answer, Asks, Entry, HANDOFF_TO_SPECIALIST, InputKind, Measure, Millis, Relay, Run, Step,
+};
+use sommelier_protocol::{Message, ModelResponse, Role};
+use sommelier_runner::journal::Event;
+
+use crate::story::{Outcome, Piece, Spent};
+
+/// The question that a record answers, and who does.
+pub(crate) fn named_answer(event: &Event) -> Option<(String, String)> {
+    if event.kind() != "human_answered" {
+        return None;
+    }
+    let Ok(Entry::Input(input)) = Entry::read(event.kind(), event.version(), event.body()) else {
+        return None;
+    };
+    match input.what {
+        InputKind::HumanAnswered { id, by: Some(by), .. } => Some((id.into(), by.into())),
+        _ => None,
+    }
+}
+
+/// Where the run stands.
+pub(crate) fn outcome(step: Option<&Step>) -> Outcome {
+    let named = |status: &str| Outcome { status: status.to_owned(), answer: None, why: None };
+    match step {
+        None => named("opened"),
+        Some(Step::Done(done)) => {
+            let (status, said) = (done.end().as_str(), done.end().to_string());
+            let why = said.strip_prefix(status).map(|why| why.trim_start_matches(": ").to_owned());
+            Outcome {
+                status: status.to_owned(),
+                answer: done.answer(),
+                why: why.filter(|why| !why.is_empty()),
+            }
+        }
+        Some(step) if step.is_at_rest() => named("waiting"),
+        Some(_) => named("open"),
+    }
+}
+
+/// What was used since the user spoke, of what there was.
+pub(crate) fn budget(relay: &Relay, run: &Run, millis: Millis) -> Vec<Spent> {
+    let spent = |measure: &str, used, allowed| Spent { measure: measure.to_owned(), used, allowed };
+    let mut budget = Vec::new();
+    for measure in [Measure::ModelCalls, Measure::ToolCalls, Measure::Tokens, Measure::Hops] {
+        if let (Some(given), Some(left)) = (run.given(measure), run.left(measure)) {
+            budget.push(spent(&measure.to_string(), given.saturating_sub(left), Some(given)));
+        }
+    }
+    if let Some(given) = run.given(Measure::Millis) {
+        budget.push(spent(&Measure::Millis.to_string(), millis, Some(given)));
+    }
+    let (trail, guards) = (run.trail(), relay.guards());
+    let taken = trail.count_since_user().into();
+    budget.push(spent("handoffs, by the cap of the guards", taken, Some(guards.max_handoffs.into())));
+    if let Some(most) = guards.max_handoffs_per_conversation {
+        budget.push(spent("handoffs in the whole conversation", trail.count().into(), Some(most.into())));
+    }
+    budget
+}
+
+/// Whether a reply asks for a handoff, taken or not.
+pub(crate) fn asks_for_a_handoff(reply: &ModelResponse) -> bool {
+    let calls = reply.content.iter().filter_map(|block| block.as_tool_use());
+    calls.into_iter().any(|call| call.name() == HANDOFF_TO_SPECIALIST)
+}
+
+/// More messages than this are not told one by one, but for those at both ends.
+const MOST_PIECES: usize = 40;
+
+/// What stays behind: the messages of the sender before it hands over, one piece each, and what they have in between. The
+/// pieces add up to `bytes`.
+pub(crate) fn pieces(messages: &[Message], bytes: u64) -> Vec<Piece> {
+    if messages.is_empty() {
+        return Vec::new();
+    }
+    let brackets = "the brackets of the list and the commas in it".to_owned();
+    let brackets = Piece { what: brackets, bytes: messages.len() as u64 + 1 };
+    let half = if messages.len() > MOST_PIECES { MOST_PIECES / 2 } else { messages.len() };
+    let (first, rest) = messages.split_at(half);
+    let (between, last) = rest.split_at(rest.len().saturating_sub(half));
+    let (mut pieces, last): (Vec<Piece>, Vec<Piece>) =
+        (first.iter().map(piece).collect(), last.iter().map(piece).collect());
+    if !between.is_empty() {
+        let told = pieces.iter().chain(&last).chain([&brackets]).map(|piece| piece.bytes).sum();
+        let what = format!("{} messages between", between.len());
+        pieces.push(Piece { what, bytes: bytes.saturating_sub(told) });
+    }
+    pieces.extend(last);
+    pieces.push(brackets);
+    pieces
+}
+
+fn piece(message: &Message) -> Piece {
+    let names: Vec<&str> = message.tool_uses().map(|call| call.name()).collect();
+    let results = message.tool_results().count();
+    let what = match (names.is_empty(), results) {
+        (false, _) => format!("reply that calls {}", names.join(", ")),
+        (true, 0) if message.role == Role::Assistant => "reply".to_owned(),
+        (true, 0) => "what it was told".to_owned(),
+        (true, 1) => "result of a tool".to_owned(),
+        (true, _) => format!("results of {results} tools"),
+    };
+    Piece { what, bytes: message.wire_len() as u64 }
+}
+
+/// Who allowed a call, or did not, as far as the records say.
+pub(crate) fn approval(is_approved: bool, has_begun: bool, error: Option<&str>) -> Option<String> {
+    match error {
+        _ if is_approved => Some("approved_by_person".to_owned()),
+        Some("approval_denied") if !has_begun => Some("denied".to_owned()),
+        _ => None,
+    }
+}
+
+/// What a question is about, in a few words, and all of it.
+pub(crate) fn asked_about(asks: &Asks) -> (String, Option<String>) {
+    match asks {
+        Asks::Tool { tool, input, .. } | Asks::InDoubt { tool, input, .. } => {
+            (tool.to_string(), Some(input.get().to_owned()))
+        }
+        Asks::Repeat { tool, input, earlier, .. } => {
+            (tool.to_string(), Some(format!("{}\nearlier: {earlier}", input.get())))
+        }
+        Asks::Handoff { to, package, .. } => (to.to_string(), Some(package.to_json())),
+        Asks::Words { question, choices, .. } => {
+            let choices = (!choices.is_empty()).then(|| choices.join(" | "));
+            (question.to_string(), choices)
+        }
+        Asks::Escalation { refusal } => (refusal.guard().as_str().to_owned(), Some(refusal.to_string())),
+    }
+}
+
+pub(crate) fn words_of(answer: &Answer) -> Option<&str> {
+    match answer {
+        Answer::Reject { reason } => Some(reason),
+        Answer::Say { text } => Some(text),
+        Answer::TakeOver { note } => Some(note),
+        Answer::Happened { result } => Some(result),
+        Answer::Approve | Answer::DidNotHappen | Answer::Undone => None,
+    }
+}
+
+pub(crate) fn micros(millis: Millis) -> u64 {
+    millis.saturating_mul(1000)
+}

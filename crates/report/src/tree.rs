@@ -1,0 +1,134 @@
+//! The spans of a file, each with those that it stands around.
+
+use std::collections::BTreeMap;
+
+use sommelier_metrics::{ClosedSpan, names};
+
+/// Field: who allowed a tool to run.
+pub(crate) const APPROVAL: &str = "approval";
+
+/// Spans by who stands around whom.
+#[derive(Default)]
+pub(crate) struct Tree {
+    pub(crate) nodes: Vec<Node>,
+    /// Where each span is, by its layer and its number.
+    places: BTreeMap<(String, u64), usize>,
+    /// How many processes have written lines without the name of a layer.
+    unnamed: u64,
+}
+
+pub(crate) struct Node {
+    pub(crate) span: ClosedSpan,
+    layer: String,
+    pub(crate) parent: Option<usize>,
+    pub(crate) children: Vec<usize>,
+}
+
+impl Node {
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.span.name == name
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.span.fields.text(name)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.span.fields.number(name)
+    }
+
+    pub(crate) fn begin(&self) -> u64 {
+        if self.span.at_us == 0 { self.span.start_us } else { self.span.at_us }
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.begin().saturating_add(self.span.duration_us)
+    }
+
+    pub(crate) fn is_of_people(&self) -> bool {
+        self.text(names::END) == Some("waiting") || self.text(APPROVAL) == Some("approved_by_person")
+    }
+}
+
+impl Tree {
+    /// Whether the span is a new one.
+    pub(crate) fn add(&mut self, span: ClosedSpan) -> bool {
+        let mut layer = span.layer.to_string();
+        if layer.is_empty() {
+            // Who begins to count anew is another process.
+            let has = |unnamed: u64| self.places.contains_key(&(format!("#{unnamed}"), span.span));
+            if has(self.unnamed) {
+                self.unnamed += 1;
+            }
+            layer = format!("#{}", self.unnamed);
+        }
+        let place = self.nodes.len();
+        let known = self.places.entry((layer.clone(), span.span)).or_insert(place);
+        if *known != place {
+            return false;
+        }
+        self.nodes.push(Node { span, layer, parent: None, children: Vec::new() });
+        true
+    }
+
+    /// Finds who stands around whom. Of spans that say that they stand around each other, the first stands alone.
+    pub(crate) fn link(&mut self) {
+        let parent = |node: &Node| self.places.get(&(node.layer.clone(), node.span.parent?)).copied();
+        let parents: Vec<Option<usize>> = self.nodes.iter().map(parent).collect();
+        for (place, parent) in parents.into_iter().enumerate() {
+            let Some(parent) = parent else { continue };
+            if let Some(node) = self.nodes.get_mut(place) {
+                node.parent = Some(parent);
+            }
+            if let Some(parent) = self.nodes.get_mut(parent) {
+                parent.children.push(place);
+            }
+        }
+        self.part();
+        let begins: Vec<(u64, u64)> = self.nodes.iter().map(|node| (node.begin(), node.span.span)).collect();
+        for node in &mut self.nodes {
+            node.children.sort_by_key(|child| begins.get(*child).copied());
+        }
+    }
+
+    /// Parts what stands around each other: no root leads there.
+    fn part(&mut self) {
+        let mut is_led_to = vec![false; self.nodes.len()];
+        let roots = (0..self.nodes.len()).filter(|place| self.parent(*place).is_none());
+        let mut next: Vec<usize> = roots.collect();
+        for first in 0..=self.nodes.len() {
+            while let Some(place) = next.pop() {
+                if let Some(is_led_to) = is_led_to.get_mut(place) {
+                    *is_led_to = true;
+                }
+                next.extend(self.nodes.get(place).map(|node| &node.children).into_iter().flatten());
+            }
+            if is_led_to.get(first).is_some_and(|is_led_to| !is_led_to) {
+                let parent = self.nodes.get_mut(first).and_then(|node| node.parent.take());
+                if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(parent)) {
+                    parent.children.retain(|child| *child != first);
+                }
+                next.push(first);
+            }
+        }
+    }
+
+    fn parent(&self, place: usize) -> Option<usize> {
+        self.nodes.get(place)?.parent
+    }
+
+    /// The spans that nothing stands around, in the order in which they began.
+    pub(crate) fn roots(&self) -> Vec<usize> {
+        let mut roots: Vec<usize> = (0..self.nodes.len())
+            .filter(|place| self.nodes.get(*place).is_some_and(|it| it.parent.is_none()))
+            .collect();
+        let order =
+            |root: &usize| self.nodes.get(*root).map(|node| (node.begin(), &*node.layer, node.span.span));
+        roots.sort_by(|one, other| order(one).cmp(&order(other)));
+        roots
+    }
+
+    pub(crate) fn conversation(&self, place: usize) -> Option<&str> {
+        self.nodes.get(place)?.text(names::CONVERSATION_ID)
+    }
+}
