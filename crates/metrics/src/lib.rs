@@ -105,4 +105,5 @@ pub use report::{
     ModelCalls, ModelUse, Report, ToolRuns, ToolUse, Workflows,
 };
 pub use spans::{OpenedSpan, SpanSink, SpansLayer};
+pub use text::duration;
 pub use tree::TreeLayer;

@@ -46,12 +46,24 @@ pub(crate) fn shown(text: &str) -> String {
     shown
 }
 
-/// Microseconds in the unit that reads best: `850 µs`, `12.4 ms`, `61.0 s`.
-pub(crate) fn duration(us: u64) -> String {
+/// Microseconds as people read them: in the tree, in what [`Report`](crate::Report) says, and wherever else spans are shown.
+///
+/// ```
+/// use sommelier_metrics::duration;
+///
+/// let read = [0, 850, 12_449, 3_200_000, 125_000_000, 10_920_000_000, 183_600_000_000].map(duration);
+/// assert_eq!(read, ["0 ms", "850 µs", "12.4 ms", "3.2 s", "2 min 5 s", "3 h 2 min", "2 d 3 h"]);
+/// ```
+pub fn duration(us: u64) -> String {
+    let seconds = us / 1_000_000;
     match us {
-        0..1_000 => format!("{us} µs"),
-        1_000..10_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
-        _ => format!("{}.{} s", us / 1_000_000, us % 1_000_000 / 100_000),
+        0 => "0 ms".to_owned(),
+        1..1_000 => format!("{us} µs"),
+        1_000..1_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
+        1_000_000..60_000_000 => format!("{seconds}.{} s", us % 1_000_000 / 100_000),
+        60_000_000..3_600_000_000 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600_000_000..86_400_000_000 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
     }
 }
 
@@ -93,11 +105,15 @@ mod tests {
         assert_eq!(clip_id(&"é".repeat(120)), "é".repeat(120));
     }
 
+    /// Each unit to its end.
     #[test]
     fn durations_read_well() {
+        let ends = [999, 999_999, 59_999_999, 3_599_999_999, 86_399_999_999, u64::MAX];
         assert_eq!(
-            [0, 999, 1_000, 12_449, 9_999_999, 61_000_000].map(duration),
-            ["0 µs", "999 µs", "1.0 ms", "12.4 ms", "9999.9 ms", "61.0 s"]
+            ends.map(duration),
+            ["999 µs", "999.9 ms", "59.9 s", "59 min 59 s", "23 h 59 min", "213503982 d 8 h"]
         );
+        let begins = [1_000, 1_000_000, 60_000_000, 3_600_000_000, 86_400_000_000];
+        assert_eq!(begins.map(duration), ["1.0 ms", "1.0 s", "1 min 0 s", "1 h 0 min", "1 d 0 h"]);
     }
 }

@@ -31,7 +31,7 @@
 //!    1.1 ms     └─ chat scripted · 160 tokens in, 40 out · end_turn
 //! ```
 //!
-//! Values are cut at 120 characters, levels past the 64th are indented no further, and characters that steer a terminal are escaped. A writer that fails
+//! Times are those of [`duration`](crate::duration), as in a report. Values are cut at 120 characters, levels past the 64th are indented no further, and characters that steer a terminal are escaped. A writer that fails
 //! loses trees and never disturbs the run. A root that never closes is never drawn.
 
 use std::fmt;
@@ -174,7 +174,7 @@ where
             node.duration_us = micros(node.opened.elapsed());
         }
         if at == ROOT {
-            let drawing = tree.draw(&Pen { ansi: self.ansi, times: self.times });
+            let drawing = tree.draw(&Pen { ansi: self.ansi, times: self.times.then(|| tree.widest()) });
             let mut out = lock(&self.out);
             // Nobody is there to tell: a run does not depend on who watches it.
             let _ = out.write_all(drawing.as_bytes());
@@ -192,6 +192,9 @@ struct Open {
 
 /// How many levels are indented; deeper ones stand below each other, lest a deep tree fill memory with blanks.
 const MAX_INDENT: usize = 64;
+
+/// The least width of the column of times.
+const TIMES: usize = 9;
 
 const ROOT: usize = 0;
 
@@ -219,6 +222,12 @@ impl Tree {
         }
         self.nodes.push(node);
         Some(self.nodes.len() - 1)
+    }
+
+    /// How wide the column of times is, so that what stands behind it begins at one place.
+    fn widest(&self) -> usize {
+        let wide = |node: &Node| duration(node.duration_us).chars().count();
+        self.nodes.iter().map(wide).fold(TIMES, usize::max)
     }
 
     fn draw(&self, pen: &Pen) -> String {
@@ -378,14 +387,15 @@ const GREY: u8 = 90;
 
 struct Pen {
     ansi: bool,
-    times: bool,
+    /// How wide the column of times is, where there is one.
+    times: Option<usize>,
 }
 
 impl Pen {
     fn line(&self, drawing: &mut String, duration_us: Option<u64>, branch: &str, label: &str) {
-        if self.times {
+        if let Some(wide) = self.times {
             let time = duration_us.map(duration).unwrap_or_default();
-            drawing.push_str(&self.paint(GREY, &format!("{time:>9}")));
+            drawing.push_str(&self.paint(GREY, &format!("{time:>wide$}")));
             drawing.push_str("  ");
         }
         drawing.push_str(&self.paint(GREY, branch));
@@ -403,5 +413,26 @@ impl Pen {
         } else {
             text.to_owned()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A turn that waited for a person took minutes: what stands behind the times begins at one place all the same.
+    #[test]
+    fn long_times_move_no_line() {
+        let node = |name, parent, duration_us| Node {
+            name,
+            parent,
+            opened: Instant::now(),
+            duration_us,
+            fields: Fields::default(),
+        };
+        let nodes = vec![node(names::CHAT, None, 3_599_000_000), node(names::CHAT, Some(ROOT), 850)];
+        let tree = Tree { nodes, left_out: 0 };
+        let pen = Pen { ansi: false, times: Some(tree.widest()) };
+        assert_eq!(tree.draw(&pen), "59 min 59 s  chat ?\n     850 µs  └─ chat ?\n");
     }
 }

@@ -100,7 +100,7 @@ tool runs            2  1 failed: slot_taken 1
   book               1  1 failed
   get_quote          1
 handoffs             2  1 taken, 1 refused: known 1
-  hop 1                 booking_agent → policy_agent 105 B (left behind 433 B), took 0 µs, first chat done after 0 µs
+  hop 1                 booking_agent → policy_agent 105 B (left behind 433 B), took 0 ms, first chat done after 0 ms
 bytes crossing     105
 bytes left behind  433"
     );
@@ -643,7 +643,7 @@ fn quality_is_told_over_conversations_and_hops() {
     assert_eq!(
         shown,
         "handoffs per conversation  1.50\n\
-         first response after a hop 0 µs\n\
+         first response after a hop 0 ms\n\
          handed over again          33.3 %\n\
          bytes per hop              105.00\n\
          constraints broken         25.0 %\n\

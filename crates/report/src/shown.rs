@@ -2,6 +2,9 @@
 
 use sommelier_protocol::sight::printable;
 
+/// A time that something took, as the tree of spans on a terminal tells it.
+pub(crate) use sommelier_metrics::duration;
+
 /// The most characters of a text that are shown in full.
 pub(crate) const LONGEST: usize = 4_000;
 
@@ -103,20 +106,6 @@ pub(crate) fn bytes(count: u64) -> String {
         0..1_000 => format!("{count} B"),
         1_000..1_000_000 => format!("{}.{} kB", count / 1_000, count % 1_000 / 100),
         _ => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
-    }
-}
-
-/// A time that something took: `850 µs`, `12.4 ms`, `3.2 s`, `2 min 5 s`, `3 h 2 min`, `2 d 3 h`.
-pub(crate) fn duration(us: u64) -> String {
-    let seconds = us / 1_000_000;
-    match us {
-        0 => "0 ms".to_owned(),
-        1..1_000 => format!("{us} µs"),
-        1_000..1_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
-        1_000_000..60_000_000 => format!("{seconds}.{} s", us % 1_000_000 / 100_000),
-        60_000_000..3_600_000_000 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3_600_000_000..86_400_000_000 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
     }
 }
 
