@@ -151,6 +151,32 @@ fn a_file_of_spans_is_told_also_from_stdin() {
     assert!(said.contains(hop), "{said}");
 }
 
+/// What has no end is not begun, and what is too long is not read: a pipe that nobody writes to would be waited for.
+#[cfg(unix)]
+#[test]
+fn what_may_never_end_is_refused_before_it_is_read() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new();
+    let path = |name: &str| place.path(name).to_str().unwrap().to_owned();
+    let refused = |file: &str, says: &str| {
+        let said = place.then(&["--json", "report", file]);
+        let told = said.json()["error"].clone();
+        assert_eq!((said.code, &told["code"], &told["whose"]), (2, &json!("no_trace"), &json!("caller")));
+        assert!(told["message"].as_str().unwrap().contains(says), "{told}");
+    };
+    let endless = "it is no regular file, but a pipe or a device; give the file of a trace";
+    symlink("/dev/zero", path("zero.jsonl")).unwrap();
+    refused(&path("zero.jsonl"), endless);
+    let made = std::process::Command::new("mkfifo").arg(path("pipe.jsonl")).status().unwrap();
+    assert!(made.success());
+    refused(&path("pipe.jsonl"), endless);
+    fs::create_dir(path("folder.jsonl")).unwrap();
+    refused(&path("folder.jsonl"), "it is a folder; give the file of a trace");
+    // Nothing is written of it but its length.
+    fs::File::create(path("huge.jsonl")).unwrap().set_len(1 << 40).unwrap();
+    refused(&path("huge.jsonl"), "1099511627776 bytes: there are more than 268435456 bytes");
+}
+
 #[test]
 fn what_tells_nothing_is_refused_with_what_would_be_right() {
     let place = answered();
@@ -168,7 +194,11 @@ fn what_tells_nothing_is_refused_with_what_would_be_right() {
     fs::write(&records, place.then(&["export"]).fine()).unwrap();
     fs::write(&empty, "").unwrap();
     refused(&["report", "nobody"], "unknown_run", "`sommelier runs` lists them");
-    refused(&["report", "none.jsonl"], "no_trace", "give the file of a trace, or the name of a run");
+    refused(
+        &["report", "none.jsonl"],
+        "no_trace",
+        "give the file of a trace, the name of a run, or `-` for stdin",
+    );
     refused(&["report", records.to_str().unwrap()], "no_trace", "`sommelier report guest-7`");
     refused(&["report", empty.to_str().unwrap()], "no_trace", "it is empty");
     refused(&["report", "guest-7", "--conversation", "a"], "usage", "a run is one");

@@ -40,7 +40,7 @@ pub enum NoStory {
     },
     /// It is longer than [`MOST_BYTES`].
     #[error(
-        "it has more than {MOST_BYTES} bytes, which are the most that a report is made of; give the lines of fewer conversations"
+        "there are more than {MOST_BYTES} bytes, the most that a report is made of; give the lines of fewer conversations"
     )]
     TooLong,
     /// It tells of other conversations.
@@ -55,11 +55,11 @@ pub enum NoStory {
 
 impl Story {
     /// The story that the lines of a [`LinesLayer`](sommelier_metrics::LinesLayer) tell, of one conversation or of all that
-    /// are in them. Lines may be of several processes, and of releases that wrote less into them. Lines that are none are
-    /// counted, and a remark tells of them.
+    /// are in them. Lines may be of several processes, and of releases that wrote less into them. Lines that are none, or longer
+    /// than [`LONGEST_LINE`], are counted, and a remark tells of them.
     ///
     /// # Errors
-    /// [`NoStory`] where nothing can be told.
+    /// [`NoStory`] where nothing can be told, or there are more than [`MOST_BYTES`].
     pub fn of_spans(lines: &[u8], conversation: Option<&str>) -> Result<Self, NoStory> {
         let file = File::read(lines)?;
         let mut teller = Teller::new(&file.tree);

@@ -12,6 +12,7 @@ mod invited;
 mod lesson;
 mod replay;
 pub(crate) mod report;
+mod report_file;
 pub(crate) mod resume;
 pub(crate) mod runs;
 mod show;

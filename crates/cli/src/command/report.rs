@@ -1,6 +1,5 @@
 //! `report`: what happened in a run, or in a file of spans.
 
-use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
@@ -10,6 +9,7 @@ use sommelier_report::{NoStory, Source, Story, html, mermaid, svg, text};
 use sommelier_runner::DurableError;
 use sommelier_store::{Journal, JournalError};
 
+use super::report_file;
 use crate::arguments::{Format, Report};
 use crate::desk::Desk;
 use crate::fault::Fault;
@@ -40,15 +40,7 @@ pub(super) fn of_file(
         );
         return Err(Fault::caller("unwritten", why));
     }
-    let mut lines = Vec::new();
-    let read = match file == Path::new("-") {
-        true => input.lines.read_to_end(&mut lines).map(|_| lines),
-        false => fs::read(file),
-    };
-    let lines = read.map_err(|error| {
-        let why = format!("{}: {error}; give the file of a trace, or the name of a run", file.display());
-        Fault::caller("no_trace", why)
-    })?;
+    let lines = report_file::lines(file, input)?;
     let story = Story::of_spans(&lines, asked.conversation.as_deref()).map_err(|why| match &why {
         NoStory::Records { conversation } => {
             let run = quoted(conversation);
