@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 
 use crate::shown::{LONGEST, LONGEST_NAME, counted, cut, is_long, short, visible};
 
-/// The most characters of a value that stands among other words.
+/// The most characters of a value that stands among other words, and of a name for whoever points at it.
 const LONGEST_VALUE: usize = 400;
 
 /// Markup that grows.
@@ -91,24 +91,28 @@ impl Markup {
         self.raw("<bdi>").text(kept).raw(if left_out > 0 { "…</bdi>" } else { "</bdi>" })
     }
 
-    /// A name: short, and whole for whoever points at it. Where one is longer than that too, the page has it in a list.
+    /// A sentence of this program with values from a run in it: it is read from left to right, whatever these are written in.
+    pub(crate) fn sentence(&mut self, sentence: &str) -> &mut Self {
+        let (kept, left_out) = cut(sentence, LONGEST);
+        self.raw("<bdi dir=\"ltr\">").text(kept).raw(if left_out > 0 { "…</bdi>" } else { "</bdi>" })
+    }
+
+    /// A name: short, and longer for whoever points at it. A page has one that is longer still in a list.
     pub(crate) fn name(&mut self, name: &str) -> &mut Self {
-        let shown = short(name, LONGEST_NAME);
-        if !is_long(name) {
-            return self.raw("<bdi>").text(&shown).raw("</bdi>");
+        self.raw("<bdi").pointed_at(name).raw("</bdi>")
+    }
+
+    /// A name as code: of a tool, of a field, an id.
+    pub fn code(&mut self, name: &str) -> &mut Self {
+        self.raw("<code dir=\"auto\"").pointed_at(name).raw("</code>")
+    }
+
+    /// The rest of an element that begins so: where its words are cut there is more of them for whoever points at it.
+    fn pointed_at(&mut self, words: &str) -> &mut Self {
+        if is_long(words) {
+            self.raw(" title=\"").text(&short(words, LONGEST_VALUE)).raw("\"");
         }
-        self.raw("<bdi title=\"").text(&short(name, LONGEST_VALUE)).raw("\">").text(&shown).raw("</bdi>")
-    }
-
-    /// The name of a tool, as [`name`](Self::name).
-    pub(crate) fn tool(&mut self, name: &str) -> &mut Self {
-        self.raw("<code>").name(name).raw("</code>")
-    }
-
-    /// A value as code.
-    pub fn code(&mut self, value: &str) -> &mut Self {
-        let (kept, left_out) = cut(value, LONGEST_VALUE);
-        self.raw("<code dir=\"auto\">").text(kept).raw(if left_out > 0 { "…</code>" } else { "</code>" })
+        self.raw(">").text(&short(words, LONGEST_NAME))
     }
 
     /// A long value from a run, with its lines, cut where it is very long.

@@ -13,17 +13,37 @@ pub(crate) const LONGEST_NAME: usize = 60;
 
 /// Whether a name is cut where it stands among other words.
 pub(crate) fn is_long(name: &str) -> bool {
-    short(name, LONGEST_NAME) != in_line(cut(name, LONGEST).0)
+    let (kept, left_out) = cut(name, LONGEST);
+    left_out > 0 || width(&in_line(kept)) > LONGEST_NAME
 }
 
-/// A text with escapes for what cannot be seen or would turn the direction of what stands beside it. Emoji stay whole.
+/// So many marks may stand above and below one letter. Languages need fewer; a pile of them covers the lines around it.
+const MOST_MARKS: usize = 6;
+
+/// A text with escapes for what cannot be seen, would turn the direction of what stands beside it, or piles up on a letter.
+/// Emoji stay whole.
 pub(crate) fn visible(text: &str) -> String {
     let text = printable(text);
-    if !text.contains(is_no_character) {
+    if !text.contains(|c| is_no_character(c) || is_mark(c)) {
         return text;
     }
-    let escape = |c: char| if is_no_character(c) { c.escape_unicode().collect() } else { c.to_string() };
-    text.chars().map(escape).collect()
+    let (mut seen, mut marks) = (String::with_capacity(text.len()), 0);
+    for c in text.chars() {
+        marks = if is_mark(c) { marks + 1 } else { 0 };
+        if is_no_character(c) || marks > MOST_MARKS {
+            seen.extend(c.escape_unicode());
+        } else {
+            seen.push(c);
+        }
+    }
+    seen
+}
+
+/// Whether it is drawn above or below the letter before it.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5bd}' | '\u{610}'..='\u{61a}'
+        | '\u{64b}'..='\u{65f}' | '\u{6d6}'..='\u{6dc}' | '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}'
+        | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
 /// No document may hold these.
@@ -55,7 +75,8 @@ pub(crate) fn cut(text: &str, most: usize) -> (&str, usize) {
 
 /// Whether the character makes one sign with the one before it.
 fn joins(c: char) -> bool {
-    matches!(c, '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}'
+    is_mark(c)
+        || matches!(c, '\u{200d}' | '\u{fe00}'..='\u{fe0f}'
         | '\u{1f3fb}'..='\u{1f3ff}' | '\u{1f1e6}'..='\u{1f1ff}' | '\u{e0020}'..='\u{e007f}')
 }
 
@@ -87,7 +108,8 @@ pub(crate) fn width(text: &str) -> usize {
 
 fn columns_of(c: char) -> usize {
     match c {
-        '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' => 0,
+        '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        c if is_mark(c) => 0,
         '\u{1100}'..='\u{115f}'
         | '\u{2e80}'..='\u{a4cf}'
         | '\u{ac00}'..='\u{d7a3}'

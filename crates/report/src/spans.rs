@@ -110,21 +110,29 @@ impl File {
         let mut tree = Tree::default();
         let (mut count, mut bad, mut timeless) = (0, None::<(usize, String)>, 0);
         for (number, line) in lines.split(|byte| *byte == b'\n').enumerate() {
-            if line.trim_ascii().is_empty() {
+            let line = line.trim_ascii();
+            if line.is_empty() {
                 continue;
             }
             count += 1;
-            let why = match read(line)? {
+            let why = match read(line) {
                 Ok(span) => {
                     timeless += usize::from(span.at_us == 0);
                     if tree.add(span) {
                         continue;
                     }
-                    "it tells of a span once more".to_owned()
+                    Bad::Known
                 }
                 Err(why) => why,
             };
-            bad.get_or_insert_with(|| (0, format!("line {}: {why}", number + 1))).0 += 1;
+            // The first of them speaks for all, of which there may be as many as the file has bytes.
+            match &mut bad {
+                Some((count, _)) => *count += 1,
+                None => {
+                    must_be_no_record(line)?;
+                    bad = Some((1, format!("line {}: {why}", number + 1)));
+                }
+            }
         }
         if tree.nodes.is_empty() {
             let first = bad.map_or_else(|| "it is empty".to_owned(), |(_, first)| first);
@@ -178,19 +186,34 @@ impl File {
     }
 }
 
-/// The span that a line is, or why it is none.
-fn read(line: &[u8]) -> Result<Result<ClosedSpan, String>, NoStory> {
-    if line.len() > LONGEST_LINE {
-        return Ok(Err(format!("it has {} bytes, and {LONGEST_LINE} are the most", line.len())));
+/// Why a line is left out.
+#[derive(Debug, thiserror::Error)]
+enum Bad {
+    #[error("it begins no JSON object")]
+    NoObject,
+    #[error("it has {0} bytes, and {LONGEST_LINE} are the most")]
+    TooLong(usize),
+    #[error("it tells of a span once more")]
+    Known,
+    /// What it says may hold a word of the line's own.
+    #[error("{}", short(&.0.to_string(), 200))]
+    NoSpan(serde_json::Error),
+}
+
+/// The span that a line is.
+fn read(line: &[u8]) -> Result<ClosedSpan, Bad> {
+    match line.len() {
+        _ if !line.starts_with(b"{") => Err(Bad::NoObject),
+        bytes if bytes > LONGEST_LINE => Err(Bad::TooLong(bytes)),
+        _ => serde_json::from_slice(line).map_err(Bad::NoSpan),
     }
-    let why = match serde_json::from_slice(line) {
-        Ok(span) => return Ok(Ok(span)),
-        Err(why) => why,
-    };
+}
+
+/// Refuses a line that is a record of a journal, for whose run there is a better report.
+fn must_be_no_record(line: &[u8]) -> Result<(), NoStory> {
     match serde_json::from_slice(line) {
         Ok(Exported { conversation, .. }) => Err(NoStory::Records { conversation }),
-        // What is wrong with it may be a word of its own.
-        Err(_) => Ok(Err(short(&why.to_string(), 200))),
+        Err(_) => Ok(()),
     }
 }
 

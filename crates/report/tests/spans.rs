@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use harness::{RUNNING_CASE, golden};
 use reservo::{Entry, OfflineRules, demo, specialists};
 use sommelier_metrics::LinesLayer;
-use sommelier_report::{NoStory, Passage, Story, text};
+use sommelier_report::{LONGEST_LINE, MOST_BYTES, NoStory, Passage, Story, text};
 use sommelier_runner::Runner;
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -122,6 +122,37 @@ fn spans_without_their_root_are_told() {
     let story = Story::of_spans(&all[..all.len() - 1].concat(), None).unwrap();
     assert_eq!(story.taken().count(), 1);
     assert!(story.remarks.iter().any(|remark| remark.contains("stand by themselves")), "{:?}", story.remarks);
+}
+
+/// A file may be as long as a disk is, and a line as long as a file.
+#[test]
+fn what_is_too_long_is_not_read() {
+    assert_eq!(Story::of_spans(&vec![b'\n'; MOST_BYTES + 1], None), Err(NoStory::TooLong));
+    let blank = NoStory::NoSpan { lines: 0, first: "it is empty".into() };
+    assert_eq!(Story::of_spans(&vec![b'\n'; 1 << 20], None), Err(blank));
+    let mut lines = vec![b'x'; LONGEST_LINE];
+    lines.splice(0..0, *b"{");
+    lines.extend([b"\n".as_slice(), &traced(false)].concat());
+    let story = Story::of_spans(&lines, None).unwrap();
+    let remark =
+        "1 line is no span and was left out, line 1: it has 33554433 bytes, and 33554432 are the most.";
+    assert_eq!((&*story.remarks[0], story.taken().count()), (remark, 1));
+}
+
+/// The names of many conversations, and long ones, are no message that anybody reads.
+#[test]
+fn of_many_conversations_the_first_are_named() {
+    let line = |n: usize| {
+        format!(
+            "{{\"name\":\"invoke_workflow\",\"otel_name\":null,\"trace\":{n},\"span\":{n},\"parent\":null,\"follows_from\":[],\
+             \"start_us\":1,\"duration_us\":1,\"fields\":{{\"gen_ai.conversation.id\":\"c{n:04}{}\"}}}}\n",
+            "n".repeat(1_000)
+        )
+    };
+    let lines: String = (0..1_000).map(line).collect();
+    let told = Story::of_spans(lines.as_bytes(), Some("guest-7")).unwrap_err().to_string();
+    assert!(told.starts_with("it does not tell of \"guest-7\", but of c0000nnn"), "{told}");
+    assert!(told.ends_with("… and 980 more") && told.len() < 2_000, "{told}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(super) fn table(story: &Cast<'_>, out: &mut Markup) {
             out.own(story.kind(part)).raw("\" aria-hidden=\"true\"><span>").own(story.letter(part));
             out.raw("</span></span></span>");
         }
-        out.value(&text::said(story, event));
+        out.sentence(&text::said(story, event));
         more(story, event, out);
         out.raw("</td><td class=\"num\">");
         if let Some(took) = event.took_us {

@@ -52,7 +52,7 @@ fn item(story: &Cast<'_>, event: &Event) -> Markup {
         What::Decided { ask } => decided(story, event, *ask, &mut out),
         What::Noted { agent, detail, .. } => {
             begin(story, event, agent.unwrap_or(usize::MAX), &mut out);
-            out.value(&text::said(story, event));
+            out.sentence(&text::said(story, event));
             more("more", detail.as_deref(), &mut out);
             out.raw("</div>");
         }
@@ -62,7 +62,7 @@ fn item(story: &Cast<'_>, event: &Event) -> Markup {
         }
         What::Returned { question, by } => {
             begin(story, event, *by, &mut out);
-            out.value(&text::said(story, event));
+            out.sentence(&text::said(story, event));
             if let Some(Finding::Returned { finding, .. }) =
                 story.questions.get(*question).map(|it| &it.outcome)
             {
@@ -124,7 +124,7 @@ fn decided(story: &Cast<'_>, event: &Event, ask: usize, out: &mut Markup) {
 /// An event in a line.
 fn line(story: &Cast<'_>, event: &Event, by: usize, out: &mut Markup) {
     begin(story, event, by, out);
-    out.value(&text::said(story, event)).raw("</div>");
+    out.sentence(&text::said(story, event)).raw("</div>");
 }
 
 /// The beginning of a piece of work: whose it is, and when.

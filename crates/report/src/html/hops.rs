@@ -31,7 +31,7 @@ pub(super) fn one(story: &Cast<'_>, hop: &Hop, out: &mut Markup) {
     match hop.to {
         Some(to) => story.named(to, out),
         None => {
-            out.value(&hop.to_name);
+            out.name(&hop.to_name);
         }
     }
     out.raw("</h3><p class=\"by\">");

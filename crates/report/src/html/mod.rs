@@ -5,6 +5,7 @@
 mod events;
 mod feed;
 mod hops;
+mod names;
 mod people;
 mod tables;
 
@@ -156,7 +157,7 @@ fn contents(sections: &[Section]) -> Markup {
 /// The parts that a story has something for.
 fn sections(story: &Cast<'_>) -> Vec<Section> {
     type Write = fn(&Cast<'_>, &mut Markup);
-    let all: [(&'static str, &'static str, Write, bool); 9] = [
+    let all: [(&'static str, &'static str, Write, bool); 10] = [
         ("outcome", "Asked and answered", outcome, true),
         ("sequence", "Who spoke to whom", in_box, !story.events.is_empty()),
         ("handoffs", "What crossed", hops::all, !story.hops.is_empty()),
@@ -171,6 +172,7 @@ fn sections(story: &Cast<'_>) -> Vec<Section> {
             tables::routes,
             story.relays.iter().any(|relay| !relay.ways.is_empty()),
         ),
+        ("names", "Long names in full", names::long, names::is_any_long(story)),
     ];
     let section = |(id, name, write, is_there): (_, _, Write, bool)| {
         is_there.then(|| {

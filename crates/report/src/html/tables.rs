@@ -75,7 +75,7 @@ fn branches(story: &Cast<'_>, out: &mut Markup) {
         if let Some(to) = question.to {
             story.named(to, out);
         }
-        out.raw(" <span class=\"arrow\">by</span> ").tool(&question.tool).raw("</th>");
+        out.raw(" <span class=\"arrow\">by</span> ").code(&question.tool).raw("</th>");
         for measure in &measures {
             out.raw("<td class=\"num\">");
             match budget(run).iter().find(|spent| spent.measure == *measure) {
@@ -171,11 +171,11 @@ fn matrix(relay: &Matrix, out: &mut Markup) {
     out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Routing matrix\"><table class=\"matrix\">");
     out.raw("<caption>Who may hand the turn to whom</caption><thead><tr><th scope=\"col\">from \\ to</th>");
     for to in &relay.agents {
-        out.raw("<th scope=\"col\">").value(to).raw("</th>");
+        out.raw("<th scope=\"col\">").name(to).raw("</th>");
     }
     out.raw("</tr></thead><tbody>");
     for from in &relay.agents {
-        out.raw("<tr><th scope=\"row\">").value(from).raw("</th>");
+        out.raw("<tr><th scope=\"row\">").name(from).raw("</th>");
         for to in &relay.agents {
             let is_it = |way: &&Way| way.passes == Passes::Turn && way.from == *from && way.to == *to;
             cell(relay.ways.iter().find(is_it), relay.is_whole, out);
@@ -222,7 +222,7 @@ fn list(relay: &Matrix, has_matrix: bool, out: &mut Markup) {
     out.raw("<ul class=\"ways\">");
     for way in ways {
         let what = if way.passes == Passes::Turn { " ⇒ " } else { " asks by " };
-        out.raw("<li>").value(&way.from).raw(what).value(&way.to);
+        out.raw("<li>").name(&way.from).raw(what).name(&way.to);
         if !(has_matrix && way.passes == Passes::Turn && relay.agents.contains(&way.to)) {
             out.raw(": ").own(gone(way));
         }
