@@ -3,6 +3,8 @@
 
 mod harness;
 
+use std::collections::BTreeMap;
+
 use harness::{HOSTILE, delegates, hostile, people};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use quick_xml::Reader;
@@ -106,13 +108,51 @@ fn check(story: &Story) {
     let text = text::document(story);
     let unseen = text.lines().find(|line| line.chars().any(char::is_control));
     assert_eq!(unseen, None);
-    for line in mermaid::document(story).lines().skip(1) {
+    is_mermaid(&mermaid::document(story));
+}
+
+/// The part of Mermaid's grammar that is used here: who takes part is said first, and what is ended has begun.
+fn is_mermaid(diagram: &str) {
+    let mut lines = diagram.lines();
+    assert_eq!(lines.next(), Some("sequenceDiagram"));
+    let mut working = BTreeMap::new();
+    for line in lines {
         let line = line.strip_prefix("    ").unwrap();
-        let known = ["participant P", "actor P", "Note over P", "activate P", "deactivate P", "P"];
-        assert!(known.iter().any(|begin| line.starts_with(begin)), "{line}");
-        // What separates statements, begins a directive or a comment, or is markup.
-        assert!(!line.replace("#", "").contains(['%', '<', '{', '}', '"']), "{line}");
+        let (said, words) = line.split_once(": ").map_or((line, None), |(said, words)| (said, Some(words)));
+        if let Some(who) = said.strip_prefix("participant ").or_else(|| said.strip_prefix("actor ")) {
+            let (who, name) = who.split_once(" as ").unwrap();
+            assert!(is_plain(name), "{line}");
+            assert_eq!(working.insert(who, 0), None, "{line}");
+        } else if let Some(who) = said.strip_prefix("activate ") {
+            *working.get_mut(who).unwrap() += 1;
+        } else if let Some(who) = said.strip_prefix("deactivate ") {
+            let open = working.get_mut(who).unwrap();
+            assert!(*open > 0, "{line}");
+            *open -= 1;
+        } else if let Some(who) = said.strip_prefix("Note over ") {
+            assert!(working.contains_key(who) && is_plain(words.unwrap()), "{line}");
+        } else {
+            let arrow =
+                ["-->>", "->>", "--x", "--)", "-)"].into_iter().find(|arrow| said.contains(arrow)).unwrap();
+            let (from, to) = said.split_once(arrow).unwrap();
+            assert!(working.contains_key(from) && working.contains_key(to), "{line}");
+            assert!(is_plain(words.unwrap()), "{line}");
+        }
     }
+}
+
+/// Letters, digits, plain punctuation, and all else as its number.
+fn is_plain(words: &str) -> bool {
+    let mut pieces = words.split('#');
+    let is_number = |piece: &str| {
+        piece
+            .split_once(';')
+            .is_some_and(|(number, _)| number.parse::<u32>().is_ok_and(|c| char::from_u32(c).is_some()))
+    };
+    let is_plain = |piece: &str| piece.chars().all(|c| c.is_alphanumeric() || " _-.,()/→“”…·⏎".contains(c));
+    !words.trim().is_empty()
+        && pieces.next().is_some_and(is_plain)
+        && pieces.all(|piece| is_number(piece) && is_plain(piece.split_once(';').unwrap().1))
 }
 
 #[test]
@@ -170,6 +210,49 @@ fn megabytes_are_cut_and_what_is_left_out_is_said() {
         &words[..2_000]
     );
     assert!(text::document(&story).len() < 120_000);
+}
+
+/// Names of thousands of characters are cut where they stand among words, and are whole in a list.
+#[test]
+fn a_name_of_any_length_is_cut_and_told_in_full() {
+    let (marks, cook) = ("\u{301}".repeat(3_000), "👩‍🍳".repeat(500));
+    for name in ["W".repeat(3_000), format!("Ada{marks}"), cook, "שלום".repeat(700), "\u{202e}".repeat(3_000)]
+    {
+        for run in [delegates(), people()] {
+            let mut story = run.story();
+            story.parts.iter_mut().for_each(|part| part.name = format!("{}{name}", part.name));
+            story.questions.iter_mut().for_each(|question| question.tool.push_str(&name));
+            for event in &mut story.events {
+                if let What::Ran { tool, .. } = &mut event.what {
+                    tool.push_str(&name);
+                }
+            }
+            check(&story);
+            let (page, bare) = (html::page(&story), html::page(&run.story()));
+            let list = page.split("<section id=\"names\"").nth(1).unwrap();
+            let details = list.matches("<details>").count();
+            assert!(details >= story.parts.len(), "{details}");
+            // Some hundred bytes in each place, and all of it once in the list: escapes and emoji are long.
+            let places =
+                bare.matches("<bdi").count() + bare.matches("<code").count() + bare.matches("<text").count();
+            let most = bare.len() + 4_000 * places + 40_000 * details;
+            assert!(page.len() < most, "{} of {most}", page.len());
+            let drawing = svg::document(&story);
+            assert!(drawing.len() < 60_000, "{}", drawing.len());
+            assert!(mermaid::document(&story).len() < 49_500);
+            let wide = text::document(&story).lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(wide < 1_200, "{wide}");
+        }
+    }
+}
+
+/// What is piled up on a letter would cover the lines around it.
+#[test]
+fn marks_do_not_pile_up() {
+    let mut story = people().story();
+    story.title = format!("a{}b", "\u{301}".repeat(9));
+    let told = text::document(&story);
+    assert!(told.starts_with(&format!("a{}{}b  ", "\u{301}".repeat(6), "\\u{301}".repeat(3))), "{told}");
 }
 
 fn texts() -> impl Strategy<Value = String> {
