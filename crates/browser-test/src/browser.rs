@@ -69,7 +69,7 @@ impl Browser {
         Ok(browser)
     }
 
-    fn post(&self, path: &str, body: Value) -> Result<Value, Fault> {
+    pub(crate) fn post(&self, path: &str, body: Value) -> Result<Value, Fault> {
         ask(self.port, "POST", &format!("/session/{}{path}", self.session), Some(&body))
     }
 
@@ -157,7 +157,7 @@ impl Browser {
         self.post(&format!("/element/{element}/value"), json!({ "text": text })).map(drop)
     }
 
-    fn tell(&self, command: &str, params: Value) -> Result<Value, Fault> {
+    pub(crate) fn tell(&self, command: &str, params: Value) -> Result<Value, Fault> {
         self.post("/goog/cdp/execute", json!({ "cmd": command, "params": params }))
     }
 
@@ -206,7 +206,7 @@ fn port_of(line: &str) -> Option<u16> {
     rest.trim_end_matches('.').trim().parse().ok()
 }
 
-fn base64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
     let (mut bytes, mut held, mut bits) = (Vec::with_capacity(text.len() / 4 * 3), 0_u32, 0);
     for letter in text.bytes().filter(|byte| *byte != b'=') {
         let value = match letter {

@@ -1,5 +1,5 @@
 //! A browser that nobody sits at goes through `sommelier serve`: asks, watches, approves, reloads, and has the server killed in
-//! the middle. `cargo xtask browser-test` starts it, with the programs that it needs:
+//! the middle; then through reports, by keyboard and on paper. `cargo xtask browser-test` starts it, with the programs that it needs:
 //!
 //! ```text
 //! sommelier-browser-test SOMMELIER CHROMEDRIVER CHROMIUM PICTURES
@@ -9,6 +9,7 @@
 
 mod browser;
 mod course;
+mod report;
 mod serve;
 mod wire;
 
@@ -25,7 +26,9 @@ fn main() -> ExitCode {
         eprintln!("error: sommelier-browser-test SOMMELIER CHROMEDRIVER CHROMIUM PICTURES");
         return ExitCode::from(2);
     };
-    match course::run(sommelier, driver, chromium, pictures) {
+    let done = course::run(sommelier, driver, chromium, pictures)
+        .and_then(|steps| report::run(sommelier, driver, chromium, pictures, steps));
+    match done {
         Ok(steps) => {
             println!("browser-test: {steps} steps, pictures in {}", pictures.display());
             ExitCode::SUCCESS
