@@ -425,8 +425,8 @@ impl<'c, 's> Drawing<'c, 's> {
     }
 
     fn remark(&mut self, words: &str) {
-        let (x, y) = (self.width / 2, self.y + 14);
-        self.words("label muted", x, y, 400, words);
+        // At the left, where it is seen also of a drawing that is wider than the screen.
+        self.words("label start", MARGIN, self.y + 14, 900, words);
         self.y += 24;
     }
 

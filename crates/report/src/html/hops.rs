@@ -211,7 +211,8 @@ fn asked(story: &Cast<'_>, question: &Question, out: &mut Markup) {
     if let Some(until) = question.until_us {
         out.raw(", for ").own(duration(until.saturating_sub(question.at_us)));
     }
-    out.raw(", ").code(&question.id).raw("</span></p></header><div class=\"sides\"><div><h4>Asked with <b>");
+    out.raw(", ").code(&question.id).raw("</span></p></header><div class=\"sides\"><div>");
+    out.raw(if is_refused { "<h4>Would have been asked with <b>" } else { "<h4>Asked with <b>" });
     out.own(bytes(question.package_bytes)).raw("</b></h4>");
     match &question.package {
         Some(package) => opened(package, out),
@@ -219,7 +220,7 @@ fn asked(story: &Cast<'_>, question: &Question, out: &mut Markup) {
             out.raw("<p class=\"muted\">The question is not in the source.</p>");
         }
     }
-    out.raw("</div><div><h4>Came back</h4>");
+    out.raw("</div><div>").raw(if is_refused { "<h4>Why not</h4>" } else { "<h4>Came back</h4>" });
     match (finding, reason) {
         (None, None) => {
             out.raw("<p class=\"muted\">No words of it are in the source.</p>");

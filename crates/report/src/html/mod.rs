@@ -9,6 +9,7 @@ mod names;
 mod people;
 mod tables;
 
+use crate::drawn::Drawn;
 use crate::markup::Markup;
 use crate::shown::{bytes, counted, duration, moment, short};
 use crate::story::{Kind, Source, Story, What};
@@ -285,7 +286,15 @@ fn in_box(story: &Cast<'_>, out: &mut Markup) {
     out.raw("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Sequence diagram\">");
     svg::draw(story, None, out);
     out.raw("</div><figcaption>A thick arrow hands the turn over, with the bytes that cross. A crossed one was refused. ");
-    out.raw("A dashed one comes back, a dotted one goes to a person. A circle is a model call, a box a tool.</figcaption></figure>\n");
+    out.raw(
+        "A dashed one comes back, a dotted one goes to a person. A circle is a model call, a box a tool.",
+    );
+    if let Some(remark) = Drawn::of(story).remark() {
+        out.raw(" <b>")
+            .own(remark)
+            .raw(": <a href=\"#time\">the table of all that happened</a> has them.</b>");
+    }
+    out.raw("</figcaption></figure>\n");
 }
 
 fn times(story: &Cast<'_>, out: &mut Markup) {

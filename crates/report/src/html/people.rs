@@ -46,7 +46,7 @@ pub(super) fn refusals(story: &Cast<'_>, out: &mut Markup) {
         let at = offset(refused.at_us.saturating_sub(story.began_us));
         out.raw("<tr><td class=\"num\">")
             .own(at)
-            .raw("</td><td>")
+            .raw("</td><td class=\"word\">")
             .raw(refused.what)
             .raw("</td><th scope=\"row\">");
         out.name(refused.from).raw(" → ").name(refused.to).raw("</th><td>").value(refused.guard);
