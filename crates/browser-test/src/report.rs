@@ -1,7 +1,7 @@
 //! A report by itself: by keyboard, on a phone, in the dark, and printed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl Sight<'_> {
         println!("{:>3}  {what}", self.steps);
     }
 
-    fn open(&self, page: &PathBuf) -> Result<(), Fault> {
+    fn open(&self, page: &Path) -> Result<(), Fault> {
         self.browser.look(1200, 860, false)?;
         self.browser.open(&format!("file://{}", page.display()))?;
         self.browser.until("the report", "document.querySelector('#story section')")
@@ -133,7 +133,7 @@ impl Sight<'_> {
     }
 
     /// It is no wider than the narrowest phone, in light and in dark.
-    fn fits(&mut self, name: &str, page: &PathBuf) -> Result<(), Fault> {
+    fn fits(&mut self, name: &str, page: &Path) -> Result<(), Fault> {
         self.open(page)?;
         let browser = self.browser;
         for (look, width, is_dark) in
@@ -154,7 +154,7 @@ impl Sight<'_> {
     }
 
     /// On paper nothing is closed, and it is dark on light also for whoever reads light on dark.
-    fn prints(&mut self, name: &str, page: &PathBuf) -> Result<(), Fault> {
+    fn prints(&mut self, name: &str, page: &Path) -> Result<(), Fault> {
         self.open(page)?;
         let browser = self.browser;
         browser.look(1200, 860, true)?;

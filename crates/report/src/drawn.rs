@@ -68,13 +68,13 @@ impl<'s> Drawn<'s> {
 
     /// What is not drawn, in a sentence; `None` where all is.
     pub(crate) fn remark(&self) -> Option<String> {
-        let events = |count| counted(count as u64, "event", "events");
         match self.left_out {
             (0, 0) => None,
-            (count, 0) => Some(format!("{} not drawn", events(count))),
+            (count, 0) => Some(format!("{} not drawn", counted(count as u64, "event is", "events are"))),
             (count, parts) => {
+                let events = counted(count as u64, "event", "events");
                 let parts = counted(parts as u64, "more who takes part", "more who take part");
-                Some(format!("{} and {parts} not drawn", events(count)))
+                Some(format!("{events} and {parts} are not drawn"))
             }
         }
     }

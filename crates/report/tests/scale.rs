@@ -156,7 +156,7 @@ fn a_long_run_is_drawn_at_both_ends() {
     let drawing = svg::document(&story);
     assert_eq!(drawing.matches("class=\"line handoff").count(), 298);
     assert!(drawing.contains("… 702 events not drawn …"), "{drawing}");
-    assert!(drawing.contains("702 events not drawn; the text and the page tell all"));
+    assert!(drawing.contains("702 events are not drawn; the text and the page tell all"));
     let diagram = mermaid::document(&story);
     assert_eq!(diagram.matches("handoff").count(), 298);
     assert_eq!(html::page(&story).matches("<article").count(), 1_000);
