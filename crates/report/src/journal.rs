@@ -11,7 +11,8 @@ use sommelier_runner::journal::{LEASE_TAKEN, Record};
 
 use crate::draft::{Draft, json};
 use crate::reading::{
-    approval, asked_about, asks_for_a_handoff, budget, micros, named_answer, outcome, pieces, words_of,
+    approval, asked_about, asks_for_a_handoff, branches, budget, last_budget, micros, named_answer, outcome,
+    pieces, words_of,
 };
 use crate::routes;
 use crate::story::{Ask, Decision, Finding, Hop, Kind, Passage, Piece, Question, Source, Story, What};
@@ -273,11 +274,7 @@ impl<'r> Reader<'r> {
     fn after_reply(&mut self, run: usize, at: Millis, agent: usize) {
         let Some(step) = self.step(run) else { return };
         let now = step.run().active().to_string();
-        let branches = match step {
-            Step::Delegate(delegation) => delegation.branches(),
-            _ => &[],
-        };
-        let opened: Vec<_> = branches
+        let opened: Vec<_> = branches(step)
             .iter()
             .map(|branch| {
                 let (path, from, tool) =
@@ -338,7 +335,7 @@ impl<'r> Reader<'r> {
             LinkOutcome::Returned { at, result, run: done } => {
                 let Some(place) = asked else { return };
                 let branch = self.draft.run(&link.id);
-                let used = budget(self.relay_of(branch), done.run(), at.saturating_sub(link.at));
+                let used = last_budget(self.relay_of(branch), done.run(), at.saturating_sub(link.at));
                 if let Some(branch) = self.draft.story.runs.get_mut(branch) {
                     branch.budget = used;
                 }
@@ -567,7 +564,7 @@ impl<'r> Reader<'r> {
         let step = replay.step();
         draft.story.outcome = outcome(step);
         if let Some(step) = step {
-            draft.story.budget = budget(relay, step.run(), last.saturating_sub(spoke));
+            draft.story.budget = budget(relay, step, last.saturating_sub(spoke));
         }
         let relays = routes::all(relay, &draft.places);
         draft.finish(relays)
@@ -582,7 +579,7 @@ impl<'r> Reader<'r> {
             return;
         }
         let millis = self.last.saturating_sub(since.unwrap_or_default() / 1000);
-        let used = self.step(run).map(|step| budget(self.relay_of(run), step.run(), millis));
+        let used = self.step(run).map(|step| budget(self.relay_of(run), step, millis));
         if let (Some(used), Some(it)) = (used, self.draft.story.runs.get_mut(run)) {
             it.budget = used;
         }

@@ -1,7 +1,7 @@
 //! What single values of a journal say, in the words of a story.
 
 use sommelier_handoff::{
-    Answer, Asks, Entry, HANDOFF_TO_SPECIALIST, InputKind, Measure, Millis, Relay, Run, Step,
+    Answer, Asks, Branch, Entry, HANDOFF_TO_SPECIALIST, InputKind, Measure, Millis, Relay, Run, Step,
 };
 use sommelier_protocol::{Message, ModelResponse, Role};
 use sommelier_runner::journal::Event;
@@ -41,12 +41,22 @@ pub(crate) fn outcome(step: Option<&Step>) -> Outcome {
     }
 }
 
-/// What was used since the user spoke, of what there was.
-pub(crate) fn budget(relay: &Relay, run: &Run, millis: Millis) -> Vec<Spent> {
+/// What a run and its branches have used since the user spoke, of what there was. What a branch was given and has not used
+/// is used by nobody.
+pub(crate) fn budget(relay: &Relay, step: &Step, millis: Millis) -> Vec<Spent> {
+    budget_of(relay, step.run(), branches(step), millis)
+}
+
+/// As [`budget`], of a run that has ended.
+pub(crate) fn last_budget(relay: &Relay, run: &Run, millis: Millis) -> Vec<Spent> {
+    budget_of(relay, run, &[], millis)
+}
+
+fn budget_of(relay: &Relay, run: &Run, open: &[Branch], millis: Millis) -> Vec<Spent> {
     let spent = |measure: &str, used, allowed| Spent { measure: measure.to_owned(), used, allowed };
     let mut budget = Vec::new();
     for measure in [Measure::ModelCalls, Measure::ToolCalls, Measure::Tokens, Measure::Hops] {
-        if let (Some(given), Some(left)) = (run.given(measure), run.left(measure)) {
+        if let (Some(given), Some(left)) = (run.given(measure), unspent(run, open, measure)) {
             budget.push(spent(&measure.to_string(), given.saturating_sub(left), Some(given)));
         }
     }
@@ -60,6 +70,23 @@ pub(crate) fn budget(relay: &Relay, run: &Run, millis: Millis) -> Vec<Spent> {
         budget.push(spent("handoffs in the whole conversation", trail.count().into(), Some(most.into())));
     }
     budget
+}
+
+/// The branches that are open in a step.
+pub(crate) fn branches(step: &Step) -> &[Branch] {
+    match step {
+        Step::Delegate(delegation) => delegation.branches(),
+        _ => &[],
+    }
+}
+
+/// How much nobody has used yet of what a run was given, in it and in the branches that are open.
+fn unspent(run: &Run, open: &[Branch], measure: Measure) -> Option<u64> {
+    let lent = open.iter().filter_map(|branch| {
+        let step = branch.step();
+        unspent(step.run(), branches(step), measure)
+    });
+    Some(lent.fold(run.left(measure)?, u64::saturating_add))
 }
 
 /// Whether a reply asks for a handoff, taken or not.

@@ -3,9 +3,9 @@
 
 mod harness;
 
-use harness::{delegates, held, hostile, people, running_case};
-use sommelier_handoff::{Agent, Delegate, Divergence, HANDOFF_TO_SPECIALIST, Relay, Route};
-use sommelier_report::{Finding, Passage, Source, Story, What, html};
+use harness::{delegates, held, hostile, look, pay, people, running_case};
+use sommelier_handoff::{Agent, Budget, Delegate, Divergence, HANDOFF_TO_SPECIALIST, Relay, Route};
+use sommelier_report::{Finding, Passage, Source, Spent, Story, What, html};
 use sommelier_runner::journal::Event;
 use sommelier_runtime::{ScriptedModel, script};
 
@@ -134,4 +134,92 @@ fn branches_side_by_side_are_told_apart() {
     assert_eq!(found, [("one", "One."), ("two", "Two.")]);
     let returned = story.events.iter().filter(|event| matches!(event.what, What::Returned { .. })).count();
     assert_eq!(returned, 2);
+}
+
+/// S1-39: what is left behind is told piece by piece, of a sender who was refused as of one who was not, and nothing is missing.
+#[test]
+fn the_pieces_of_what_is_left_behind_add_up() {
+    for run in [running_case(), delegates(), people(), hostile()] {
+        for hop in run.story().hops {
+            let sum: u64 = hop.left_behind.iter().map(|piece| piece.bytes).sum();
+            assert_eq!(sum, hop.history_bytes, "{}: {hop:?}", run.name);
+            assert!(hop.left_behind.len() > 1, "{hop:?}");
+        }
+    }
+}
+
+/// Of a conversation of hundreds of messages the first and the last are told, and what lies between in one sum.
+#[test]
+fn of_a_long_conversation_both_ends_are_told() {
+    let relay = Relay::builder()
+        .agent(Agent::new("clerk", "").tools([look()]).max_steps(50))
+        .agent(Agent::new("till", ""))
+        .entry("clerk")
+        .route("clerk", "till")
+        .build()
+        .unwrap();
+    let mut model = ScriptedModel::new();
+    for n in 100..140 {
+        let word = format!(r#"{{"word":"{n}"}}"#);
+        model = model.turn("clerk", move |_| script::call(&format!("tu_{n}"), "look", &word));
+    }
+    let package = |to: &str| format!(r#"{{"specialist":"{to}","task":"Count.","context":{{}}}}"#);
+    let (nobody, till) = (package("nobody"), package("till"));
+    let model = model
+        .turn("clerk", move |_| script::call("tu_2", HANDOFF_TO_SPECIALIST, &nobody))
+        .turn("clerk", move |_| script::call("tu_3", HANDOFF_TO_SPECIALIST, &till))
+        .turn("till", |_| script::say("Twelve."));
+    let story = held(relay, model, "c", &["Count it."], &[]).story();
+    let told: Vec<(bool, usize, &str)> = story
+        .hops
+        .iter()
+        .map(|hop| {
+            let sum: u64 = hop.left_behind.iter().map(|piece| piece.bytes).sum();
+            (sum == hop.history_bytes, hop.left_behind.len(), &*hop.left_behind[20].what)
+        })
+        .collect();
+    assert_eq!(told, [(true, 42, "41 messages between"), (true, 42, "43 messages between")]);
+}
+
+/// What each branch was given of its asker's budget is told beside what it used, while it is open as well.
+#[test]
+fn a_branch_is_told_with_its_own_budget() {
+    let customs = Agent::new("customs", "").tools([look(), pay()]);
+    let shipping = Relay::builder()
+        .agent(Agent::new("shipping", ""))
+        .delegate("shipping", Delegate::new("ask_customs", customs).max_model_calls(5))
+        .entry("shipping")
+        .build()
+        .unwrap();
+    let relay = Relay::builder()
+        .agent(Agent::new("supervisor", ""))
+        .delegate("supervisor", Delegate::team("ask_shipping", shipping).max_model_calls(9))
+        .entry("supervisor")
+        .budget(Budget::new(60).tool_calls(6))
+        .build()
+        .unwrap();
+    let asks = |tool: &'static str| {
+        ScriptedModel::new()
+            .turn("supervisor", |_| script::call("tu_1", "ask_shipping", r#"{"question":"1?"}"#))
+            .turn("shipping", |_| script::call("tu_1", "ask_customs", r#"{"question":"2?"}"#))
+            .turn("customs", |_| script::call("tu_1", "look", r#"{"word":"C 23"}"#))
+            .turn("customs", move |_| script::call("tu_2", tool, r#"{"word":"C 24"}"#))
+            .turn("customs", |_| script::say("C 23."))
+            .turn("shipping", |_| script::say("It waits for C 23."))
+            .turn("supervisor", |_| script::say("For C 23."))
+    };
+    let told = |tool| -> (String, Vec<Option<usize>>, Vec<String>) {
+        let story = held(relay.clone(), asks(tool), "c", &["Where is it?"], &[]).story();
+        let of = |spent: &Spent| format!("{} of {} {}", spent.used, spent.allowed.unwrap(), spent.measure);
+        let used =
+            story.runs[1..].iter().map(|run| run.budget[..2].iter().map(of).collect::<Vec<_>>().join(", "));
+        let used = used.collect();
+        (story.outcome.status, story.runs.iter().map(|run| run.within).collect(), used)
+    };
+    let within = vec![None, Some(0), Some(1)];
+    let ended = ["5 of 9 model calls, 2 of 6 tool calls", "3 of 5 model calls, 2 of 6 tool calls"];
+    assert_eq!(told("look"), ("answered".into(), within.clone(), ended.map(String::from).to_vec()));
+    // A person is asked in the branch of the branch.
+    let open = ["3 of 9 model calls, 1 of 6 tool calls", "2 of 5 model calls, 1 of 6 tool calls"];
+    assert_eq!(told("pay"), ("waiting".into(), within, open.map(String::from).to_vec()));
 }

@@ -99,12 +99,12 @@ tool_args! {
     }
 }
 
-fn look() -> Tool {
+pub(crate) fn look() -> Tool {
     Tool::new("look", "Looks a word up.", |look: Look, _: &CallContext<'_>| Ok::<_, Failure>(look.word))
         .read_only()
 }
 
-fn pay() -> Tool {
+pub(crate) fn pay() -> Tool {
     Tool::new("pay", "Pays out.", |look: Look, _: &CallContext<'_>| {
         Ok::<_, Failure>(format!("paid: {}", look.word))
     })
