@@ -6,16 +6,16 @@ use sommelier_handoff::{
     Announced, Announcement, Answer, Divergence, Entry, Hop as HopOnRecord, HopOutcome, Input, InputKind,
     Link, LinkOutcome, Millis, Relay, Replay, Step,
 };
-use sommelier_protocol::{Message, ModelResponse};
+use sommelier_protocol::ModelResponse;
 use sommelier_runner::journal::{LEASE_TAKEN, Record};
 
 use crate::draft::{Draft, json};
 use crate::reading::{
-    approval, asked_about, asks_for_a_handoff, branches, budget, last_budget, micros, named_answer, outcome,
-    pieces, words_of,
+    Kept, approval, asked_about, asks_for_a_handoff, branches, budget, last_budget, micros, named_answer,
+    outcome, words_of,
 };
 use crate::routes;
-use crate::story::{Ask, Decision, Finding, Hop, Kind, Passage, Piece, Question, Source, Story, What};
+use crate::story::{Ask, Decision, Finding, Hop, Kind, Passage, Question, Source, Story, What};
 
 /// What a person is called whom nobody has named.
 const SOMEBODY: &str = "a person";
@@ -60,7 +60,7 @@ struct Reader<'r> {
     /// How many of the links of each run have been told.
     linked: BTreeMap<usize, usize>,
     /// The pieces of each sender's conversation before its newest reply, where that asks for a handoff.
-    kept: BTreeMap<usize, Vec<Piece>>,
+    kept: BTreeMap<usize, Kept>,
     /// The questions whose return has been told.
     returned: BTreeSet<usize>,
     /// The hops by their ids: one may be refused more than once, and taken in the end.
@@ -80,7 +80,7 @@ struct Before {
     agent: String,
     /// The tool that is meant by a place, with its arguments, and whether a person has allowed it.
     call: Option<(String, String, bool)>,
-    left_behind: Vec<Piece>,
+    left_behind: Kept,
 }
 
 impl<'r> Reader<'r> {
@@ -149,19 +149,17 @@ impl<'r> Reader<'r> {
             _ => None,
         };
         let left_behind = match (step, &input.what) {
-            (Step::HandOff(handoff), InputKind::HandoffCommitted { hop }) => {
+            (Step::HandOff(handoff), InputKind::HandoffCommitted { .. }) => {
                 // The last is the reply by which it hands over.
                 let messages = handoff.messages().split_last().map(|(_, before)| before);
-                pieces(messages.unwrap_or_default(), hop.history_bytes as u64)
+                Kept::of(messages.unwrap_or_default())
             }
             (Step::CallModel(call), InputKind::ModelResponded { response })
                 if asks_for_a_handoff(response) =>
             {
-                let messages = call.request(self.relay_of(run)).messages;
-                let sum: usize = messages.iter().map(Message::wire_len).sum();
-                pieces(&messages, (sum + messages.len() + 1) as u64)
+                Kept::of(&call.request(self.relay_of(run)).messages)
             }
-            _ => Vec::new(),
+            _ => Kept::default(),
         };
         Before { agent, call, left_behind }
     }
@@ -382,7 +380,7 @@ impl<'r> Reader<'r> {
         self.relays.get(&run).copied().unwrap_or(self.relay)
     }
 
-    fn handed_over(&mut self, run: usize, hop: &HopOnRecord, left_behind: Vec<Piece>) {
+    fn handed_over(&mut self, run: usize, hop: &HopOnRecord, left_behind: Kept) {
         let hop = self.hop(run, hop, left_behind);
         self.told_hop(hop);
     }
@@ -393,7 +391,7 @@ impl<'r> Reader<'r> {
         self.draft.hop(hop);
     }
 
-    fn hop(&mut self, run: usize, hop: &HopOnRecord, left_behind: Vec<Piece>) -> Hop {
+    fn hop(&mut self, run: usize, hop: &HopOnRecord, left_behind: Kept) -> Hop {
         let from = self.draft.agent(run, hop.from.as_str());
         let (number, to, outcome) = match &hop.outcome {
             HopOutcome::Taken { number } => {
@@ -421,7 +419,7 @@ impl<'r> Reader<'r> {
             history_bytes: hop.history_bytes as u64,
             reference_bytes: package.map_or(0, |package| package.bytes_by_reference() as u64),
             package: package.map(|package| json(&package.to_json())),
-            left_behind,
+            left_behind: left_behind.pieces(hop.history_bytes as u64),
             outcome,
             end: None,
             open_items: Vec::new(),
@@ -483,9 +481,7 @@ impl<'r> Reader<'r> {
         let is_it = |hop: &&HopOnRecord| *hop.id == *id && !hop.outcome.is_taken();
         let Some(hop) = hops.iter().rev().find(is_it).cloned() else { return };
         let kept = self.kept.get(&run).cloned().unwrap_or_default();
-        // A refusal of an earlier reply would be of another conversation.
-        let is_of_it = kept.iter().map(|piece| piece.bytes).sum::<u64>() == hop.history_bytes as u64;
-        let hop = self.hop(run, &hop, if is_of_it { kept } else { Vec::new() });
+        let hop = self.hop(run, &hop, kept);
         let mut is_told = false;
         self.each_hop(id, |told| is_told |= told.outcome == hop.outcome);
         if !is_told {

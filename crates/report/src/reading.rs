@@ -98,27 +98,36 @@ pub(crate) fn asks_for_a_handoff(reply: &ModelResponse) -> bool {
 /// More messages than this are not told one by one, but for those at both ends.
 const MOST_PIECES: usize = 40;
 
-/// What stays behind: the messages of the sender before it hands over, one piece each, and what they have in between. The
-/// pieces add up to `bytes`.
-pub(crate) fn pieces(messages: &[Message], bytes: u64) -> Vec<Piece> {
-    if messages.is_empty() {
-        return Vec::new();
+/// The sender's conversation before it hands over: the messages at both ends, and how many there are between.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    first: Vec<Piece>,
+    between: usize,
+    last: Vec<Piece>,
+}
+
+impl Kept {
+    pub(crate) fn of(messages: &[Message]) -> Self {
+        let half = if messages.len() > MOST_PIECES { MOST_PIECES / 2 } else { messages.len() };
+        let (first, rest) = messages.split_at(half);
+        let (between, last) = rest.split_at(rest.len().saturating_sub(half));
+        let pieces = |messages: &[Message]| messages.iter().map(piece).collect();
+        Self { first: pieces(first), between: between.len(), last: pieces(last) }
     }
-    let brackets = "the brackets of the list and the commas in it".to_owned();
-    let brackets = Piece { what: brackets, bytes: messages.len() as u64 + 1 };
-    let half = if messages.len() > MOST_PIECES { MOST_PIECES / 2 } else { messages.len() };
-    let (first, rest) = messages.split_at(half);
-    let (between, last) = rest.split_at(rest.len().saturating_sub(half));
-    let (mut pieces, last): (Vec<Piece>, Vec<Piece>) =
-        (first.iter().map(piece).collect(), last.iter().map(piece).collect());
-    if !between.is_empty() {
-        let told = pieces.iter().chain(&last).chain([&brackets]).map(|piece| piece.bytes).sum();
-        let what = format!("{} messages between", between.len());
-        pieces.push(Piece { what, bytes: bytes.saturating_sub(told) });
+
+    /// What stays behind, piece by piece, of so many bytes in all; nothing where these are of another conversation.
+    pub(crate) fn pieces(self, bytes: u64) -> Vec<Piece> {
+        let Self { first, between, last } = self;
+        let count = first.len() + between + last.len();
+        let brackets = "the brackets of the list and the commas in it".to_owned();
+        let brackets = Piece { what: brackets, bytes: count as u64 + 1 };
+        let told: u64 = first.iter().chain(&last).chain([&brackets]).map(|piece| piece.bytes).sum();
+        let rest = bytes.checked_sub(told).filter(|rest| (*rest > 0) == (between > 0));
+        let Some(rest) = rest.filter(|_| count > 0) else { return Vec::new() };
+        let between =
+            (between > 0).then(|| Piece { what: format!("{between} messages between"), bytes: rest });
+        first.into_iter().chain(between).chain(last).chain([brackets]).collect()
     }
-    pieces.extend(last);
-    pieces.push(brackets);
-    pieces
 }
 
 fn piece(message: &Message) -> Piece {
