@@ -160,6 +160,18 @@ fn the_runs_of_the_other_tests_are_well_formed() {
     [delegates(), people(), hostile()].iter().for_each(|run| check(&run.story()));
 }
 
+/// A trace may tell twice that a branch has returned, and Mermaid draws nothing of who ends twice.
+#[test]
+fn a_branch_that_returns_twice_ends_once() {
+    let mut story = delegates().story();
+    let returned = story.events.iter().find(|event| matches!(event.what, What::Returned { .. })).unwrap();
+    story.events.push(returned.clone());
+    check(&story);
+    let diagram = mermaid::document(&story);
+    let count = |word: &str| diagram.lines().filter(|line| line.trim().starts_with(word)).count();
+    assert_eq!((count("activate"), count("deactivate"), count("P2-->>P1: done")), (2, 2, 2));
+}
+
 /// Counts are what a service says: the largest that there are add up to no more than that, in each form.
 #[test]
 fn the_largest_counts_of_tokens_are_told() {

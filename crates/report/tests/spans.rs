@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use harness::{RUNNING_CASE, golden};
 use reservo::{Entry, OfflineRules, demo, specialists};
 use sommelier_metrics::LinesLayer;
-use sommelier_report::{LONGEST_LINE, MOST_BYTES, NoStory, Passage, Story, text};
+use sommelier_report::{LONGEST_LINE, MOST_BYTES, NoStory, Passage, Story, What, text};
 use sommelier_runner::Runner;
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -122,6 +122,34 @@ fn spans_without_their_root_are_told() {
     let story = Story::of_spans(&all[..all.len() - 1].concat(), None).unwrap();
     assert_eq!(story.taken().count(), 1);
     assert!(story.remarks.iter().any(|remark| remark.contains("stand by themselves")), "{:?}", story.remarks);
+}
+
+/// What was said in one turn is no answer of the next, of which the file has no words.
+#[test]
+fn an_answer_is_told_once() {
+    let said = r#""gen_ai.output.messages":"[{\"role\":\"assistant\",\"parts\":[{\"type\":\"text\",\"content\":\"Twelve.\"}]}]""#;
+    let line = |name: &str, span: u64, parent: &str, fields: &str| {
+        format!(
+            "{{\"name\":\"{name}\",\"otel_name\":null,\"trace\":1,\"span\":{span},\"parent\":{parent},\"follows_from\":[],\
+             \"start_us\":{span},\"duration_us\":5,\"fields\":{{\"gen_ai.conversation.id\":\"c\",{fields}}}}}\n"
+        )
+    };
+    let root = r#""gen_ai.agent.name":"clerk","end":"answered""#;
+    let lines = [
+        line("invoke_workflow", 1, "null", root),
+        line("chat", 2, "1", said),
+        line("invoke_workflow", 11, "null", root),
+    ];
+    let story = Story::of_spans(lines.concat().as_bytes(), None).unwrap();
+    let answers: Vec<Option<&str>> = story
+        .events
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::Ended { text, .. } => Some(text.as_deref()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((answers, story.outcome.answer), (vec![Some("Twelve."), None], None));
 }
 
 /// A file may be as long as a disk is, and a line as long as a file.
