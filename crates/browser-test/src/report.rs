@@ -49,9 +49,11 @@ pub(crate) fn run(
     for arguments in commands.into_iter().chain([&["report", "person", "-o", "person.html"] as &[&str]]) {
         command(sommelier, &journal, &folder.0, arguments)?;
     }
+    fs::write(folder.0.join("names.jsonl"), hostile_names())?;
+    command(sommelier, &journal, &folder.0, &["report", "names.jsonl", "-o", "names.html"])?;
     let browser = Browser::start(driver, chromium, folder.0.join("profile"))?;
     let mut sight = Sight { browser: &browser, pictures, steps };
-    for name in ["hop", "person"] {
+    for name in ["hop", "person", "names"] {
         let page = folder.0.join(format!("{name}.html"));
         sight.open(&page)?;
         sight.is_gone_through_by_keyboard(name)?;
@@ -185,6 +187,34 @@ impl Sight<'_> {
         ));
         Ok(())
     }
+}
+
+/// The lines of a trace in which names are as long as they may be, of letters that are wide, go from right to left, pile up,
+/// join, or are none.
+fn hostile_names() -> String {
+    let names = [
+        "W".repeat(3_000),
+        "\u{5e9}\u{5dc}\u{5d5}\u{5dd} ".repeat(300),
+        format!("a{}", "\u{301}".repeat(2_000)),
+        "\u{1f469}\u{200d}\u{1f373}".repeat(400),
+        "\u{202e}\u{7}\u{1b}[2J".repeat(200),
+        "<b>&amp;\"'".repeat(300),
+    ];
+    let line = |(place, name): (usize, &String)| {
+        let next = names.get((place + 1) % names.len());
+        let fields = json!({
+            "gen_ai.agent.name": name, "gen_ai.transfer.target.name": next, "gen_ai.conversation.id": name,
+            "package_bytes": 105, "history_bytes": 402, "outcome": if place % 2 == 0 { "taken" } else { "refused" },
+            "hop": place + 1, "refusal": name, "error.type": name, "gen_ai.tool.call.arguments": name,
+        });
+        let span = json!({
+            "name": "handoff", "otel_name": null, "trace": place + 1, "span": place + 1, "parent": null, "follows_from": [],
+            "start_us": place * 10, "duration_us": 5, "fields": fields, "at_us": 1_796_032_800_000_000_u64 + place as u64 * 10,
+            "layer": "a",
+        });
+        format!("{span}\n")
+    };
+    names.iter().enumerate().map(line).collect()
 }
 
 /// Presses a key, wherever the focus is.
