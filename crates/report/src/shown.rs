@@ -58,18 +58,24 @@ pub(crate) fn in_line(text: &str) -> String {
     words.join(" ⏎ ").replace(['\u{2028}', '\u{2029}'], " ⏎ ")
 }
 
+/// A sign of more characters than this is a pile of marks, and is cut.
+const LONGEST_SIGN: usize = 32;
+
 /// The beginning of a text of at most so many characters, and the bytes that are left out. What is one sign to the eye is not
 /// cut in two.
 pub(crate) fn cut(text: &str, most: usize) -> (&str, usize) {
-    let Some((mut end, _)) = text.char_indices().nth(most) else { return (text, 0) };
-    while let Some(joined) = text.get(..end).and_then(|kept| kept.chars().next_back()) {
+    let Some((most, _)) = text.char_indices().nth(most) else { return (text, 0) };
+    let mut end = most;
+    for _ in 0..LONGEST_SIGN {
+        let joined = text.get(..end).and_then(|kept| kept.chars().next_back());
         let next = text.get(end..).and_then(|rest| rest.chars().next());
-        if joined != '\u{200d}' && !next.is_some_and(joins) {
+        if joined != Some('\u{200d}') && !next.is_some_and(joins) {
             break;
         }
-        end -= joined.len_utf8();
+        end -= joined.map_or(0, char::len_utf8);
     }
-    let kept = text.get(..end).unwrap_or_default();
+    let is_whole = !text.get(end..).and_then(|rest| rest.chars().next()).is_some_and(joins);
+    let kept = text.get(..if is_whole { end } else { most }).unwrap_or_default();
     (kept, text.len() - kept.len())
 }
 
@@ -99,6 +105,42 @@ pub(crate) fn short(text: &str, columns: usize) -> String {
         width < columns
     });
     format!("{}…", cut(&line, most.count()).0.trim_end())
+}
+
+/// A text in one line of at most so many pixels, as letters of a proportional font of 13 pixels are wide at most.
+pub(crate) fn fitting(text: &str, pixels: u32) -> String {
+    let line = short(text, usize::try_from(pixels / 4).unwrap_or_default());
+    let mut width = 0;
+    let over = |c: char| {
+        width += pixels_of(c);
+        width > pixels
+    };
+    if !line.chars().any(over) {
+        return line;
+    }
+    let mut width = pixels_of('…');
+    let most = line.chars().take_while(|c| {
+        width += pixels_of(*c);
+        width <= pixels
+    });
+    format!("{}…", cut(&line, most.count()).0.trim_end())
+}
+
+fn pixels_of(c: char) -> u32 {
+    match (c, columns_of(c)) {
+        (_, 0) => 0,
+        (_, 2) => 17,
+        ('W' | 'M' | '@' | '%' | '…', _) => 14,
+        (
+            'i' | 'j' | 'l' | 't' | 'f' | 'r' | 'I' | ' ' | '.' | ',' | ':' | ';' | '\'' | '|' | '(' | ')'
+            | '_',
+            _,
+        ) => 6,
+        ('m' | 'w', _) => 12,
+        ('a'..='z' | '0'..='9' | '-', _) => 8,
+        (c, _) if c.is_lowercase() => 9,
+        _ => 11,
+    }
 }
 
 /// How wide a text is, in columns of a Latin letter.

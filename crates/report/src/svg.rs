@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::drawn::{Drawn, Step, gap};
 use crate::markup::Markup;
-use crate::shown::{bytes, counted, duration, short, width};
+use crate::shown::{bytes, counted, duration, fitting, short, width};
 use crate::story::{Finding, Passage, Story, What};
 use crate::who::Cast;
 
@@ -482,7 +482,7 @@ impl<'c, 's> Drawing<'c, 's> {
         rect(out, "box", (left, y), (self.room(part) - 20, HEAD), 6);
         self.badge(part, left + 22, y + HEAD / 2, out);
         out.raw("<text class=\"name\" x=\"").number(left + 42).raw("\" y=\"").number(y + 20).raw("\">");
-        out.text(&short(cast.part(part), usize::try_from((self.room(part) - 70) / 7).unwrap_or_default()))
+        out.text(&fitting(cast.part(part), u32::try_from(self.room(part) - 68).unwrap_or_default()))
             .raw("</text><text class=\"kind\" x=\"")
             .number(left + 42)
             .raw("\" y=\"");

@@ -254,6 +254,10 @@ impl<'t> Teller<'t> {
         // Branches went on side by side, and were told one after the other.
         self.draft.story.events.sort_by_key(|event| event.at_us);
         self.draft.story.source = Source::Trace;
+        // Of what has no root in the file nobody knows that it has ended.
+        if self.draft.story.outcome.status.is_empty() {
+            self.draft.story.outcome.status.push_str("open");
+        }
         let used = Used::of_runs(&self.draft.story);
         let story = &mut self.draft.story;
         story.budget = used

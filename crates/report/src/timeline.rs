@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::markup::Markup;
-use crate::shown::{duration, offset, short};
+use crate::shown::{duration, fitting, offset, short};
 use crate::story::{Event, Passage, What};
 use crate::who::Cast;
 
@@ -76,7 +76,7 @@ pub(crate) fn draw(story: &Cast<'_>) -> Option<Timeline> {
         out.raw("</text><text class=\"name\" x=\"28\" y=\"")
             .number(y + 17)
             .raw("\">")
-            .text(&short(story.part(*part), 17));
+            .text(&fitting(story.part(*part), 138));
         out.raw("</text></g><path class=\"axis\" d=\"M")
             .number(NAMES)
             .raw(" ")

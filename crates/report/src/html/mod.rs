@@ -277,8 +277,11 @@ fn outcome(story: &Cast<'_>, out: &mut Markup) {
     if let Some(why) = &story.outcome.why {
         out.raw("<p>It ended so: ").value(why).raw("</p>");
     }
+    let is_told = |what: &What| matches!(what, What::Said { .. } | What::Ended { .. });
     if story.events.is_empty() {
         out.raw("<p class=\"muted\">Nobody has spoken yet.</p>");
+    } else if !story.events.iter().any(|event| is_told(&event.what)) {
+        out.raw("<p class=\"muted\">What was asked and answered is not in the source.</p>");
     }
 }
 
