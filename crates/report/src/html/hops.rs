@@ -64,7 +64,7 @@ fn verdict(hop: &Hop, out: &mut Markup) {
             out.raw(" ").value(&why.replace('_', " "));
         }
         Passage::Refused { guard, detail, code } => {
-            out.raw("<span class=\"chip bad\">refused by ").value(guard).raw("</span> ");
+            out.raw("<span class=\"chip bad\">refused by ").name(guard).raw("</span> ");
             out.value(detail.as_deref().or(code.as_deref()).unwrap_or_default());
         }
     }

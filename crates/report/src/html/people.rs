@@ -49,7 +49,7 @@ pub(super) fn refusals(story: &Cast<'_>, out: &mut Markup) {
             .raw("</td><td class=\"word\">")
             .raw(refused.what)
             .raw("</td><th scope=\"row\">");
-        out.name(refused.from).raw(" → ").name(refused.to).raw("</th><td>").value(refused.guard);
+        out.name(refused.from).raw(" → ").name(refused.to).raw("</th><td>").name(refused.guard);
         if !refused.code.is_empty() {
             out.raw(" ").code(refused.code);
         }
