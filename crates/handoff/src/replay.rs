@@ -218,9 +218,8 @@ impl<'r> Replay<'r> {
         }
         match std::mem::replace(&mut self.state, State::Nothing) {
             State::At(step) if !matches!(input.what, InputKind::Opened { .. }) => {
-                let before = step.at(self.relay, &input.run).map(|(_, step)| step.glimpse());
-                match step.feed_or_keep(self.relay, &input) {
-                    Ok(step) => self.stands(step, &before.unwrap_or_default(), &input),
+                match step.feed_and_tell(self.relay, &input) {
+                    Ok((step, told)) => self.stands(step, told),
                     Err((step, misfit)) => {
                         self.state = State::At(step);
                         return Err(misfit.into());
@@ -232,7 +231,10 @@ impl<'r> Replay<'r> {
                 self.state = state;
                 match begun? {
                     Begun::Opened(agent) => self.state = State::Opened(agent),
-                    Begun::At(step) => self.stands(*step, &Glimpse::default(), &input),
+                    Begun::At(step) => {
+                        let told = step.announced_since(&Glimpse::default(), &input);
+                        self.stands(*step, told);
+                    }
                 }
             }
         }
@@ -258,12 +260,10 @@ impl<'r> Replay<'r> {
         }
     }
 
-    /// The run has come to this step by the input; what follows is owed.
-    fn stands(&mut self, step: Step, before: &Glimpse, input: &Input) {
-        if let Some((_, after)) = step.at(self.relay, &input.run) {
-            for Announced { run, what, .. } in after.announced_since(before, input) {
-                self.owed.entry(run).or_default().push_back(what);
-            }
+    /// The run has come to this step by an input; what has followed from that is owed.
+    fn stands(&mut self, step: Step, told: Vec<Announced>) {
+        for Announced { run, what, .. } in told {
+            self.owed.entry(run).or_default().push_back(what);
         }
         self.state = State::At(Box::new(step));
     }

@@ -4,6 +4,7 @@ use sommelier_protocol::transcript::fingerprint;
 use sommelier_protocol::{ToolName, ToolUse};
 use sommelier_runtime::Definition;
 
+use super::applying::Unfed;
 use super::{AskHuman, CallModel, CallTools, Done, Step};
 use crate::announcement::{Announcement, Asked, PlannedCall};
 #[cfg(test)]
@@ -45,6 +46,17 @@ pub struct Glimpse {
 }
 
 impl Step {
+    /// As [`feed_or_keep`](Self::feed_or_keep), and what has followed from the input in the run that it came to.
+    ///
+    /// # Errors
+    /// As of [`feed_or_keep`](Self::feed_or_keep).
+    pub fn feed_and_tell(self, relay: &Relay, input: &Input) -> Result<(Self, Vec<Announced>), Unfed> {
+        let before = self.at(relay, &input.run).map(|(_, step)| step.glimpse()).unwrap_or_default();
+        let step = self.feed_or_keep(relay, input)?;
+        let told = step.at(relay, &input.run).map(|(_, step)| step.announced_since(&before, input));
+        Ok((step, told.unwrap_or_default()))
+    }
+
     /// What to [announce](Self::announced_since) is compared with.
     pub fn glimpse(&self) -> Glimpse {
         let run = self.run();

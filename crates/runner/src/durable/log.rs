@@ -134,7 +134,7 @@ impl<'j> Log<'j> {
     /// Has the step take an input, and keeps both the input and what follows from it. An input that the step does not take
     /// is not kept.
     pub(crate) fn feed(&self, relay: &Relay, step: Step, input: &Input) -> Result<Step, Unfed> {
-        let (step, told) = fed(relay, step, input)?;
+        let (step, told) = step.feed_and_tell(relay, input)?;
         let mut inside = self.lock();
         inside.note(input);
         inside.announce_all(&self.conversation, told);
@@ -155,7 +155,7 @@ impl<'j> Log<'j> {
 
     /// As [`feed`](Self::feed), for an input that is kept already: what follows from it is kept.
     pub(crate) fn follow(&self, relay: &Relay, step: Step, input: &Input) -> Result<Step, Unfed> {
-        let (step, told) = fed(relay, step, input)?;
+        let (step, told) = step.feed_and_tell(relay, input)?;
         self.lock().announce_all(&self.conversation, told);
         Ok(step)
     }
@@ -486,14 +486,6 @@ impl Inside {
     fn stop(&mut self, why: JournalError) -> JournalError {
         self.stopped.get_or_insert(why).clone()
     }
-}
-
-/// The step after an input, and what follows from it.
-fn fed(relay: &Relay, step: Step, input: &Input) -> Result<(Step, Vec<Announced>), Unfed> {
-    let before = step.glimpse();
-    let step = step.feed_or_keep(relay, input)?;
-    let told = step.announced_since(&before, input);
-    Ok((step, told))
 }
 
 fn event_of(input: &Input) -> Result<Event, String> {

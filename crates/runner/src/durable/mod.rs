@@ -310,7 +310,7 @@ impl<'a> DurableRunner<'a> {
         }
         let found = self.read(conversation)?;
         let step = found.1.step().cloned().ok_or_else(|| DurableError::Unknown(conversation.to_owned()))?;
-        let input = Input { run: conversation.into(), at: self.runner.now(), what: what.clone() };
+        let input = self.input(&step, what.clone());
         step.feed(self.relay, &input).map_err(DurableError::refused)?;
         Ok(Some(found))
     }
@@ -473,13 +473,26 @@ impl<'a> DurableRunner<'a> {
         log: Log<'_>,
         what: InputKind,
     ) -> Result<Settled, DurableError> {
-        match log.feed_at(self.relay, step, what, self.runner.now()) {
+        let input = self.input(&step, what);
+        match log.feed(self.relay, step, &input) {
             Ok(step) => self.drive(entered, step, log),
             Err((step, misfit)) => {
                 self.let_go(entered.name(), *step, log);
                 Err(DurableError::refused(misfit))
             }
         }
+    }
+
+    /// What came now: an answer for the run that has asked, which may be a branch, and all else for the run at the root.
+    fn input(&self, step: &Step, what: InputKind) -> Input {
+        let asked_in = match &what {
+            InputKind::HumanAnswered { id, .. } => {
+                step.questions().into_iter().find(|(_, question)| question.id == *id)
+            }
+            _ => None,
+        };
+        let run = asked_in.map_or(step.run(), |(run, _)| run).conversation().into();
+        Input { run, at: self.runner.now(), what }
     }
 
     /// Drives a step with a record of all that happens, and lets go of the conversation.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use sommelier_handoff::{Agent, Answer, Guard, Guards, OnRefusal, Rejected, Relay, Step};
+use sommelier_handoff::{Agent, Answer, Delegate, Guard, Guards, OnRefusal, Rejected, Relay, Step};
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_runner::journal::{Epoch, Event, Journal};
 use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled, Turn};
@@ -26,6 +26,87 @@ fn gated(world: &Arc<World>) -> Relay {
         .route("clerk", "till")
         .build()
         .unwrap()
+}
+
+/// A clerk who asks an usher, who has a cashier asked; both of these need approval for what they book.
+fn asking_down(world: &Arc<World>) -> Relay {
+    let books =
+        |name| Agent::new(name, "").tools([crate::desk::book(Kind::AtMostOnce, world).needs_approval()]);
+    let usher = Relay::builder()
+        .agent(books("usher"))
+        .delegate("usher", Delegate::new("ask_cashier", books("cashier")))
+        .entry("usher")
+        .build()
+        .unwrap();
+    Relay::builder()
+        .agent(Agent::new("clerk", ""))
+        .delegate("clerk", Delegate::team("ask_usher", usher))
+        .entry("clerk")
+        .build()
+        .unwrap()
+}
+
+fn of_all_three() -> ScriptedModel {
+    let asks = |tool: &'static str| {
+        move |_: &ModelRequest<'_>| script::call("tu_1", tool, r#"{"question":"A seat?"}"#)
+    };
+    let books = |id: &'static str, seat: &'static str| {
+        move |_: &ModelRequest<'_>| script::call(id, "book", &format!(r#"{{"seat":{seat}}}"#))
+    };
+    ScriptedModel::new()
+        .turn("clerk", asks("ask_usher"))
+        .turn("usher", books("tu_1", "7"))
+        .turn("usher", asks("ask_cashier"))
+        .turn("cashier", books("tu_1", "8"))
+        .turn("cashier", |_| script::say("Eight."))
+        .turn("usher", |_| script::say("Seven and eight."))
+        .turn("clerk", |_| script::say("Seats 7 and 8."))
+}
+
+/// C89, S1-37: what a branch asks a person, however deep it lies, is answered by the question's id alone: by the process that drives the
+/// run, and by others, each of which begins with what is on record.
+#[test]
+fn an_approval_is_given_to_a_branch_wherever_it_lies() {
+    let world = Arc::default();
+    let (relay, clock) = (asking_down(&world), Clock::at(1_000));
+    let runner = asking(of_all_three(), &clock);
+    let ids = ["guest-7/1/1/0/1/1/0", "guest-7/1/1/0/1/2/0/1/1/0"];
+    // The next answer, and what it came to.
+    let approve = |durable: &DurableRunner<'_>, settled: &Settled, id: &str| {
+        let Settled::Waiting(parked) = settled else { panic!("it waits for {id}: {settled:?}") };
+        let asked: Vec<_> = parked.questions().into_iter().map(|(_, question)| question).collect();
+        assert_eq!(asked.iter().map(|question| &*question.id).collect::<Vec<_>>(), [id]);
+        let digest = asked[0].digest();
+        let other = durable.answer(CONVERSATION, id, Answer::Approve, Some("0000"), None);
+        assert!(matches!(other, Err(DurableError::OtherQuestion { .. })), "{other:?}");
+        durable.answer(CONVERSATION, id, Answer::Approve, Some(&digest), Some("ada")).unwrap()
+    };
+    let refused = |durable: &DurableRunner<'_>| {
+        let again = durable.answer(CONVERSATION, ids[0], Answer::Approve, None, None);
+        assert!(matches!(again, Err(DurableError::Rejected(Rejected::Decided { .. }))), "{again:?}");
+    };
+
+    let store = MemoryStore::new();
+    let one = DurableRunner::new(&runner, &relay, &store);
+    let mut settled = one.submit(CONVERSATION, Turn::new("Two seats.")).unwrap();
+    for (id, booked) in ids.iter().zip(1..) {
+        settled = approve(&one, &settled, id);
+        assert_eq!(world.count(), booked);
+    }
+    assert_eq!(settled.answer(), "Seats 7 and 8.");
+    refused(&one);
+
+    let mut store = MemoryStore::new();
+    let mut settled =
+        DurableRunner::new(&runner, &relay, &store).submit(CONVERSATION, Turn::new("Two seats.")).unwrap();
+    for (id, booked) in ids.iter().zip(3..) {
+        let left = journal_of(&store.load(CONVERSATION, 1).unwrap());
+        settled = approve(&DurableRunner::new(&runner, &relay, &left), &settled, id);
+        assert_eq!(world.count(), booked);
+        store = left;
+    }
+    assert_eq!(settled.answer(), "Seats 7 and 8.");
+    refused(&DurableRunner::new(&runner, &relay, &store));
 }
 
 /// C89, C157, T48: an approval is given in another process, with the question's id alone. It runs the tool once; a second
