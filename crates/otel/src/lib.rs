@@ -7,16 +7,31 @@
 //!   runner ── spans ──▶ tracing ──▶ SpansLayer ──▶ Otlp ──▶ batches, on a thread of their own ──▶ POST /v1/traces
 //! ```
 //!
-//! ```no_run
+//! ```
 //! use sommelier_otel::{Otlp, TraceContext};
 //! use tracing_subscriber::prelude::*;
 //!
-//! let otlp = Otlp::to("http://127.0.0.1:6006").service("reservo").start()?;
-//! tracing_subscriber::registry().with(otlp.layer()).init();
-//! // A trace that another process began, or one of our own: `Runner::trace` takes it to the roots.
-//! let trace = TraceContext::from_environment().unwrap_or_else(TraceContext::begin);
-//! // ... runner.trace(trace.to_string()) ... and at the end, or the last batch is lost:
+//! # use std::io::{Read, Write};
+//! # let viewer = std::net::TcpListener::bind("127.0.0.1:0")?;
+//! # let address = viewer.local_addr()?;
+//! # let asked = std::thread::spawn(move || {
+//! #     let (mut stream, _) = viewer.accept()?;
+//! #     let mut request = [0; 4096];
+//! #     let read = stream.read(&mut request)?;
+//! #     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")?;
+//! #     Ok::<_, std::io::Error>(String::from_utf8_lossy(&request[..read]).into_owned())
+//! # });
+//! // A viewer or a collector, such as http://127.0.0.1:6006.
+//! let otlp = Otlp::to(&format!("http://{address}")).service("reservo").start()?;
+//! let subscriber = tracing_subscriber::registry().with(otlp.layer());
+//! tracing::subscriber::with_default(subscriber, || {
+//!     // A trace that another process began, or one of our own; `Runner::trace` takes it to the roots.
+//!     let trace = TraceContext::from_environment().unwrap_or_else(TraceContext::begin);
+//!     tracing::info_span!(target: "sommelier", "invoke_workflow", trace = %trace);
+//! });
+//! // Without this the last batch is lost.
 //! otlp.finish()?;
+//! # assert!(asked.join().unwrap()?.starts_with("POST /v1/traces HTTP/1.1\r\n"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
