@@ -1,7 +1,8 @@
 //! A model that writes down what another one is asked and says.
 
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sommelier_protocol::{ModelRequest, ModelResponse};
@@ -43,6 +44,8 @@ pub struct Recorder<M> {
 #[derive(Debug, Default)]
 struct Inside {
     tape: Tape,
+    /// Whether what stands in the file is this recording.
+    is_ours: bool,
     /// Why the file could not be written the last time.
     unwritten: Option<CassetteError>,
 }
@@ -55,8 +58,9 @@ impl<M: Model> Recorder<M> {
 
     /// Writes the cassette to a file after each exchange, each time in the place of what was there: when the process is killed, it
     /// holds all exchanges but the last ones. A model's reply is worth more than its record, so a file that cannot be written does
-    /// not end the run; [`finish`](Self::finish) tells. Before the first exchange the file is not touched. Of several recorders of
-    /// one file the last one that writes wins, so each has a file of its own.
+    /// not end the run; [`finish`](Self::finish) tells. Before the first exchange the file is not touched, and what is there stays
+    /// until a model has replied: a key that is refused costs no recording. Of several recorders of one file the last one that
+    /// writes wins, so each has a file of its own.
     #[must_use]
     pub fn file(self, path: impl Into<PathBuf>) -> Self {
         Self { file: Some(path.into()), ..self }
@@ -68,17 +72,18 @@ impl<M: Model> Recorder<M> {
     }
 
     /// What was recorded, written to the [file](Self::file) if there is one: also where it could not be written before. Where
-    /// nothing was asked, what is there stays: nobody wants an empty recording in the place of one that is not.
+    /// nothing was asked, no file is made.
     ///
     /// # Errors
     /// [`CassetteError`] when it cannot be written.
     pub fn finish(&self) -> Result<Cassette, CassetteError> {
-        let cassette = self.cassette();
+        let mut inside = self.inside();
+        let cassette = inside.tape.cassette(Source::of(&self.inner));
         if let Some(file) = &self.file
             && !cassette.exchanges().is_empty()
         {
-            cassette.write(file)?;
-            self.inside().unwritten = None;
+            inside.keep(&cassette, file)?;
+            inside.unwritten = None;
         }
         Ok(cassette)
     }
@@ -98,13 +103,27 @@ impl<M: Model> Recorder<M> {
         inside.tape.answered(number, outcome);
         if let Some(file) = &self.file {
             // Under the lock: of two files the one that has more is to stand.
-            inside.unwritten = inside.tape.cassette(Source::of(&self.inner)).write(file).err();
+            let cassette = inside.tape.cassette(Source::of(&self.inner));
+            inside.unwritten = inside.keep(&cassette, file).err();
         }
     }
 
     /// Nothing in it is left half-way by a panic.
     fn inside(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inside {
+    /// Writes it, unless it has no reply and would take the place of what stood there before.
+    fn keep(&mut self, cassette: &Cassette, file: &Path) -> Result<(), CassetteError> {
+        let has_reply = cassette.exchanges().iter().any(|exchange| exchange.outcome().is_ok());
+        let is_free = fs::metadata(file).map_or(true, |there| there.len() == 0);
+        if has_reply || is_free || self.is_ours {
+            cassette.write(file)?;
+            self.is_ours = true;
+        }
+        Ok(())
     }
 }
 

@@ -191,6 +191,33 @@ fn the_file_is_whole_after_each_exchange() {
     }
 }
 
+/// A recording without a reply, as where a key is refused, takes the place of none; where there is none it is kept.
+#[test]
+fn a_recording_stays_until_a_model_has_replied() {
+    struct Refuses;
+    impl Model for Refuses {
+        fn complete(&self, _: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+            Err(ModelError::Unreachable { detail: "no route to host".to_owned() })
+        }
+    }
+    let (folder, relay) = (Folder::new("stays"), desk());
+    let file = folder.0.join("run.json");
+    let refused = || {
+        let recorder = recorder(Refuses, &relay).file(&file);
+        for conversation in ["c", "d"] {
+            drop(run(&recorder, &relay, conversation, REQUEST));
+        }
+        recorder.finish().unwrap()
+    };
+    let first = refused();
+    assert_eq!((first.exchanges().len(), Cassette::read(&file).unwrap()), (2, first));
+    let replied = recorder(decisions(), &relay).file(&file);
+    drop(run(&replied, &relay, "c", REQUEST));
+    assert_eq!(Cassette::read(&file).unwrap(), replied.cassette());
+    refused();
+    assert_eq!(Cassette::read(&file).unwrap(), replied.cassette());
+}
+
 /// A file that cannot be written costs the record and not the run, and is told.
 #[test]
 fn a_file_that_cannot_be_written_is_told_at_the_end() {
