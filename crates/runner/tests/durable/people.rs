@@ -29,9 +29,8 @@ fn gated(world: &Arc<World>) -> Relay {
 }
 
 /// A clerk who asks an usher, who has a cashier asked; both of these need approval for what they book.
-fn asking_down(world: &Arc<World>) -> Relay {
-    let books =
-        |name| Agent::new(name, "").tools([crate::desk::book(Kind::AtMostOnce, world).needs_approval()]);
+fn asking_down(kind: Kind, world: &Arc<World>) -> Relay {
+    let books = |name| Agent::new(name, "").tools([crate::desk::book(kind, world).needs_approval()]);
     let usher = Relay::builder()
         .agent(books("usher"))
         .delegate("usher", Delegate::new("ask_cashier", books("cashier")))
@@ -68,7 +67,7 @@ fn of_all_three() -> ScriptedModel {
 #[test]
 fn an_approval_is_given_to_a_branch_wherever_it_lies() {
     let world = Arc::default();
-    let (relay, clock) = (asking_down(&world), Clock::at(1_000));
+    let (relay, clock) = (asking_down(Kind::AtMostOnce, &world), Clock::at(1_000));
     let runner = asking(of_all_three(), &clock);
     let ids = ["guest-7/1/1/0/1/1/0", "guest-7/1/1/0/1/2/0/1/1/0"];
     // The next answer, and what it came to.
@@ -107,6 +106,36 @@ fn an_approval_is_given_to_a_branch_wherever_it_lies() {
     }
     assert_eq!(settled.answer(), "Seats 7 and 8.");
     refused(&DurableRunner::new(&runner, &relay, &store));
+}
+
+/// T1, T2, S1-37, S1-38: wherever the records of a run end whose branches have asked people, it goes on to the same answer when those
+/// are answered that were not, and each effect happens once.
+#[test]
+fn every_prefix_with_questions_of_branches_comes_to_the_same_end() {
+    let ends = |journal: &dyn Journal, world: &Arc<World>, at: u64| {
+        let (relay, clock) = (asking_down(Kind::Keyed, world), Clock::at(at));
+        let runner = asking(of_all_three(), &clock);
+        let durable = DurableRunner::new(&runner, &relay, journal);
+        let mut settled = match durable.resume(CONVERSATION) {
+            Err(DurableError::Unknown(_)) => durable.submit(CONVERSATION, Turn::new("Two seats.").key("m-1")),
+            settled => settled,
+        };
+        while let Ok(Settled::Waiting(parked)) = &settled {
+            let id = parked.questions()[0].1.id.to_string();
+            settled = durable.answer(CONVERSATION, &id, Answer::Approve, None, Some("ada"));
+        }
+        settled.unwrap().answer().to_owned()
+    };
+    let (store, world) = (MemoryStore::new(), Arc::default());
+    assert_eq!((&*ends(&store, &world, 1_000), world.count()), ("Seats 7 and 8.", 2));
+    let all = store.load(CONVERSATION, 1).unwrap();
+    for cut in 0..=all.len() {
+        let left = &all[..cut];
+        let done = left.iter().filter(|record| record.event.kind() == "tool_completed").count();
+        let (store, world) = (journal_of(left), Arc::default());
+        assert_eq!((&*ends(&store, &world, 10_000), world.count()), ("Seats 7 and 8.", 2 - done), "{cut}");
+        assert_eq!(kinds(&store).last().map(String::as_str), Some("closed"), "{cut}");
+    }
 }
 
 /// C89, C157, T48: an approval is given in another process, with the question's id alone. It runs the tool once; a second
