@@ -69,6 +69,14 @@ pub const ERROR_TYPE: &str = "error.type";
 
 /// Field: how a workflow or a branch ended, for example `answered`, `turn_limit` or `handed_off`.
 pub const END: &str = "end";
+/// Field: on a root that goes on after a person's answer, what kind of question it answers, such as `tool` or `handoff`.
+pub const QUESTION: &str = "question";
+/// Field: on such a root, the answer in a word, such as `approve` or `reject`.
+pub const ANSWERED: &str = "answered";
+/// Field: on a root that ends as `waiting`, the questions that are open: the kind of each, and the tool or receiver it is about.
+pub const WAITS_FOR: &str = "waits_for";
+/// Field: on a tool that needs approval: `approved`, `approved_by_person`, `denied` or `denied_by_person`.
+pub const APPROVAL: &str = "approval";
 /// Field: what was used up, where a workflow or a branch ended as `budget_spent` or a question was refused for it:
 /// `model_calls`, `tokens` or `millis`.
 pub const MEASURE: &str = "measure";

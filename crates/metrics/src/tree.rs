@@ -273,7 +273,11 @@ impl Tree {
             names::INVOKE_WORKFLOW => {
                 parts.push(node.name.to_owned());
                 parts.extend(text(names::CONVERSATION_ID).map(|id| format!("conversation {id}")));
+                if let (Some(question), Some(answered)) = (text(names::QUESTION), text(names::ANSWERED)) {
+                    parts.push(format!("a person answered {question}: {answered}"));
+                }
                 parts.extend(text(names::END));
+                parts.extend(text(names::WAITS_FOR).map(|what| format!("for {what}")));
             }
             names::INVOKE_AGENT => {
                 parts.push(format!("agent {}", pen.agent(text(names::AGENT_NAME))));
@@ -292,6 +296,7 @@ impl Tree {
             }
             names::EXECUTE_TOOL => {
                 parts.push(format!("tool {}", text(names::TOOL_NAME).unwrap_or_else(unknown)));
+                parts.extend(text(names::APPROVAL).map(|approval| approval.replace('_', " ")));
             }
             names::HANDOFF => {
                 parts.push(handoff(fields, pen));

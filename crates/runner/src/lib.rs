@@ -68,6 +68,7 @@ pub struct Readme;
 #[doc = include_str!("../../../docs/guide.md")]
 pub struct Guide;
 
+mod answered;
 mod branches;
 mod conduct;
 mod contents;

@@ -6,6 +6,7 @@ use tracing::Span;
 use crate::conduct::Ended;
 use crate::driven::Driven;
 use crate::journal::Head;
+use crate::runner::Around;
 use crate::spans::{self, Told};
 use crate::{RunError, contents};
 
@@ -18,12 +19,16 @@ pub(crate) struct Root {
 
 impl Root {
     /// Opens it. With contents it says what the user said, if a model is to read that next.
-    pub(crate) fn open(relay: &Relay, step: &Step, told: Told<'_>, is_shown: bool) -> Self {
+    pub(crate) fn open(relay: &Relay, step: &Step, told: Told<'_>, around: &Around<'_>) -> Self {
+        let is_shown = around.vault.is_shown();
         let span = spans::workflow(step.run(), told);
         if let (true, Step::CallModel(call)) = (is_shown, step)
             && let Some(words) = contents::last_words(&call.request(relay).messages)
         {
             span.record("gen_ai.input.messages", words);
+        }
+        if let Some(answered) = around.answered {
+            answered.record(&span);
         }
         Self { span, ended: Ended::of(step.run()), is_shown }
     }
@@ -50,7 +55,7 @@ impl Root {
                 }
                 spans::record_end(&self.span, done.end());
             }
-            Driven::Waiting(_) => spans::record_waiting(&self.span),
+            Driven::Waiting(step) => spans::record_waiting(&self.span, step),
             Driven::TakenOut(_) => spans::record_handed_off(&self.span),
             Driven::Unwritten(..) => spans::record_unwritten(&self.span),
         }

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tracing::Span;
 
+use crate::answered::Answered;
 use crate::dispatch::Pass;
 use crate::driven::Driven;
 use crate::durable::Log;
@@ -246,8 +247,12 @@ impl<'m> Runner<'m> {
             return Err(RunError::other_relay(parked));
         }
         let vault = self.vault(parked.secrets());
+        let answered = Answered::of(parked.step(), id, &answer);
         match parked.into_step().answer(relay, id, vault.answer(answer), (self.clock)()) {
-            Ok(step) => self.drive_around(relay, step, &Around::of(&vault)),
+            Ok(step) => {
+                let answered = answered.as_ref();
+                self.drive_around(relay, step, &Around { answered, ..Around::of(&vault) })
+            }
             Err((step, why)) => {
                 Err(RunError::Rejected { why, parked: Box::new(Parked::with(*step, vault.secrets())) })
             }
@@ -299,7 +304,7 @@ impl<'m> Runner<'m> {
     ) -> Result<Driven<T>, RunError> {
         let told = around.log.map(Log::told).unwrap_or_default();
         let told = Told { trace: told.trace.or(self.trace.as_deref()), ..told };
-        let root = Root::open(relay, &step, told, around.vault.is_shown());
+        let root = Root::open(relay, &step, told, around);
         let driven = self.drive_under(relay, step, root.span(), at_handoff, around);
         let driven = driven.inspect_err(|error| root.stop(error))?;
         // The answer leaves after its record is safe.
@@ -321,6 +326,9 @@ impl<'m> Runner<'m> {
         around: &Around<'_>,
     ) -> Result<Driven<T>, RunError> {
         let mut agent = spans::agent(parent, step.run(), None);
+        if let Some(answered) = around.answered {
+            answered.tell_rejected(relay, step.run(), &agent, around.vault);
+        }
         // What comes from outside may have been begun by another driver.
         let mut begun = Begun::Perhaps;
         loop {
@@ -614,12 +622,14 @@ pub(crate) struct Around<'a> {
     pub(crate) signals: Signals<'a>,
     pub(crate) log: Option<&'a Log<'a>>,
     pub(crate) vault: &'a Vault<'a>,
+    /// What a person has just answered.
+    pub(crate) answered: Option<&'a Answered>,
 }
 
 impl<'a> Around<'a> {
     /// Nothing but a vault.
     pub(crate) fn of(vault: &'a Vault<'a>) -> Self {
-        Self { signals: Signals::default(), log: None, vault }
+        Self { signals: Signals::default(), log: None, vault, answered: None }
     }
 
     /// A step that is not driven for now, with its secrets.

@@ -6,9 +6,10 @@
 use crate::journal::Head;
 use crate::{RunError, contents};
 use sommelier_handoff::{
-    Branch, DelegateRefusal, DelegateStatus, Done, HandoffPackage, Hop, HopOutcome, Link, Relay, Run, RunEnd,
+    Asks, Branch, DelegateRefusal, DelegateStatus, Done, HandoffPackage, Hop, HopOutcome, Link, Relay, Run,
+    RunEnd, Step,
 };
-use sommelier_protocol::{ModelRequest, ModelResponse, StopReason, ToolName, ToolUse};
+use sommelier_protocol::{ModelRequest, ModelResponse, RawJson, StopReason, ToolName, ToolUse};
 use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
 use tracing::field::Empty;
 use tracing::{Span, info_span, record_all};
@@ -50,6 +51,9 @@ pub(crate) fn workflow(run: &Run, told: Told<'_>) -> Span {
         resumed_trace = told.resumed,
         gen_ai.input.messages = Empty,
         gen_ai.output.messages = Empty,
+        question = Empty,
+        answered = Empty,
+        waits_for = Empty,
         journal_seq = Empty,
         journal_hash = Empty,
         measure = Empty,
@@ -225,6 +229,19 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, is_shown: b
     )
 }
 
+/// A call that a person has kept from being done.
+pub(crate) fn rejected_tool(
+    parent: &Span,
+    agent: &AgentName,
+    (call_id, tool, input): (&str, &ToolName, &RawJson),
+    is_shown: bool,
+) {
+    let call = ToolUse::scripted(call_id, tool.as_str(), input.get());
+    let span = self::tool(parent, agent, &call, is_shown);
+    record_approval(&span, Some(DENIED_BY_PERSON));
+    fail(&span, "approval_denied");
+}
+
 /// A model has written a key where the tool gets one of ours, and it was not used.
 pub(crate) fn record_key_ignored(tool: &Span) {
     tool.record("key_ignored", true);
@@ -234,6 +251,8 @@ pub(crate) fn record_key_ignored(tool: &Span) {
 pub(crate) const APPROVED: &str = "approved";
 /// A call that a person approved.
 pub(crate) const APPROVED_BY_PERSON: &str = "approved_by_person";
+/// A call that a person denied.
+pub(crate) const DENIED_BY_PERSON: &str = "denied_by_person";
 /// A call that the gate denied.
 pub(crate) const DENIED: &str = "denied";
 
@@ -313,9 +332,19 @@ pub(crate) fn record_handed_off(workflow: &Span) {
     workflow.record("end", "handed_off");
 }
 
-/// A run that waits for a person, on the root.
-pub(crate) fn record_waiting(workflow: &Span) {
-    workflow.record("end", "waiting");
+/// A run that waits for a person, on the root, and what for.
+pub(crate) fn record_waiting(workflow: &Span, step: &Step) {
+    let questions = step.questions().into_iter().map(|(_, question)| &question.asks);
+    let told: Vec<String> = questions
+        .map(|asks| match asks {
+            Asks::Tool { tool, .. } | Asks::InDoubt { tool, .. } | Asks::Repeat { tool, .. } => {
+                format!("{} {tool}", asks.as_str())
+            }
+            Asks::Handoff { to, .. } => format!("{} {to}", asks.as_str()),
+            Asks::Words { .. } | Asks::Escalation { .. } => asks.as_str().to_owned(),
+        })
+        .collect();
+    record_all!(workflow, end = "waiting", waits_for = told.join(", "));
 }
 
 /// One question to a delegate. It holds the spans of the branch, and links the run that asked to the run that answers.

@@ -304,8 +304,11 @@ fn a_gates_word_on_a_tool_beside_a_handoff_is_in_the_report() {
 fn a_persons_word_on_a_tool_beside_a_handoff_is_in_the_report() {
     for (answer, ran, told) in [
         (Answer::Approve, 1, line("approved_by_person", "").to_vec()),
-        // What a person rejects is not run, so it has no span; it is on record all the same.
-        (Answer::Reject { reason: "not now".into() }, 0, line("", "")[1..].to_vec()),
+        (
+            Answer::Reject { reason: "not now".into() },
+            0,
+            line("denied_by_person", "approval_denied").to_vec(),
+        ),
     ] {
         let (relay, runs) = launching_pair();
         let model = launches_and_hands();

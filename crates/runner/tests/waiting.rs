@@ -401,6 +401,82 @@ fn words_edges_and_the_user_go_through_the_runner() {
     assert!(!story_of(&report, "a").join("\n").contains("Quick, please."));
 }
 
+/// What the spans of a drive say of people: the fields of its root, and what was rejected.
+fn of_people(spans: &Spans) -> Vec<Vec<String>> {
+    let root = ["end", "waits_for", "question", "answered"];
+    let done = ["gen_ai.tool.name", "gen_ai.agent.name", "approval", "outcome", "refusal", "error.type"];
+    let told = spans.all().into_iter().filter_map(|span| match span.name {
+        "invoke_workflow" => Some(span.pick(root).map(str::to_owned).to_vec()),
+        "execute_tool" | "handoff" => Some(span.pick(done).map(str::to_owned).to_vec()),
+        _ => None,
+    });
+    told.collect()
+}
+
+/// S1-34, S1-36: what a person is asked and answers stands in the spans: what is waited for on the root that ends so, the answer on the
+/// root that goes on with it. What a "no" has kept from being done has a span, as what is done has one.
+#[test]
+fn what_a_person_answers_is_in_the_spans() {
+    let (paid, model) =
+        (Count::default(), || script([("clerk", calls([pay("INV-1")])), ("clerk", says("Well."))]));
+    let relay = clerk(&paid);
+    for (answer, word, approval, error) in [
+        (Answer::Approve, "approve", "approved_by_person", ""),
+        (no("closed"), "reject", "denied_by_person", "approval_denied"),
+    ] {
+        let model = model();
+        let (parked, spans) = Spans::of(|| waiting(asking(&model).run(&relay, "Pay.")));
+        assert_eq!(of_people(&spans), [["waiting", "tool pay", "", ""]]);
+        let (_, spans) = Spans::of(|| ended(asking(&model).answer(&relay, parked, "c/1/1/0", answer)));
+        let root = ["answered", "", "tool", word].map(str::to_owned).to_vec();
+        let tool = ["pay", "clerk", approval, "", "", error].map(str::to_owned).to_vec();
+        assert_eq!(of_people(&spans), [root, tool]);
+    }
+
+    let route = Route::new("a", "b").needs_approval();
+    let pair =
+        Relay::builder().agent(agent("a")).agent(agent("b")).entry("a").route_with(route).build().unwrap();
+    let model = script([("a", hands_to("b")), ("a", says("I cannot."))]);
+    let (parked, spans) = Spans::of(|| waiting(asking(&model).run(&pair, "Wine.")));
+    assert_eq!(of_people(&spans), [["waiting", "handoff b", "", ""]]);
+    let (_, spans) = Spans::of(|| ended(asking(&model).answer(&pair, parked, "c/1/1/0", no("not to b"))));
+    let root = ["answered", "", "handoff", "reject"].map(str::to_owned).to_vec();
+    let hop =
+        [HANDOFF_TO_SPECIALIST, "a", "", "refused", "approval", "not_approved"].map(str::to_owned).to_vec();
+    assert_eq!(of_people(&spans), [root, hop]);
+}
+
+/// S1-34: so it is with what a branch asks, under the branch's own span and in no other.
+#[test]
+fn what_a_person_answers_to_a_branch_is_in_its_spans() {
+    let paid = Count::default();
+    let relay = supervised(&paid).build().unwrap();
+    let model = script([
+        ("supervisor", calls([("ask_billing", question("Pay 1.")), ("ask_shipping", question("Pay 2."))])),
+        ("billing", calls([pay("INV-1")])),
+        ("billing", says("Not paid.")),
+        ("shipping", calls([pay("INV-2")])),
+        ("shipping", says("2.")),
+        ("supervisor", says("One.")),
+    ]);
+    let (parked, spans) = Spans::of(|| waiting(asking(&model).run(&relay, "Pay both.")));
+    assert_eq!(of_people(&spans), [["waiting", "tool pay, tool pay", "", ""]]);
+    let (parked, spans) =
+        Spans::of(|| waiting(asking(&model).answer(&relay, parked, "c/1/1/0/1/1/0", no("closed"))));
+    let root = ["waiting", "tool pay", "tool", "reject"].map(str::to_owned).to_vec();
+    let tool = ["pay", "billing", "denied_by_person", "", "", "approval_denied"].map(str::to_owned).to_vec();
+    assert_eq!(of_people(&spans), [root, tool]);
+    let all = spans.all();
+    let rejected = &spans.named("execute_tool")[0];
+    let branch = &all[all[rejected.parent.unwrap()].parent.unwrap()];
+    assert_eq!((branch.name, branch.field("child_run")), ("delegate", "c/1/1/0"));
+    let (_, spans) =
+        Spans::of(|| ended(asking(&model).answer(&relay, parked, "c/1/1/1/1/1/0", Answer::Approve)));
+    let root = ["answered", "", "tool", "approve"].map(str::to_owned).to_vec();
+    let tool = ["pay", "shipping", "approved_by_person", "", "", ""].map(str::to_owned).to_vec();
+    assert_eq!(of_people(&spans), [root, tool]);
+}
+
 /// R3, S1-33: what runs one agent cannot wait and says so; the run is in the error, and goes on from there.
 #[test]
 fn one_agent_alone_cannot_wait() {

@@ -10,6 +10,7 @@ use sommelier_handoff::{
 };
 use sommelier_runtime::ToolOutput;
 
+use crate::answered::Answered;
 use crate::journal::{Claim, Epoch, Event, Head, Journal, JournalError, Undone};
 use crate::secrets::Secrets;
 use crate::spans::Told;
@@ -27,6 +28,8 @@ pub(crate) struct Log<'j> {
     resumed: Option<Box<str>>,
     /// The agent at which the conversation was opened, where nobody has spoken in it yet.
     opened_at: Option<AgentName>,
+    /// What a person has just answered.
+    answered: Option<Answered>,
     /// What is not written down.
     secrets: Secrets,
     inside: Mutex<Inside>,
@@ -78,6 +81,7 @@ impl<'j> Log<'j> {
             trace: None,
             resumed: None,
             opened_at,
+            answered: None,
             secrets,
             inside: Mutex::new(inside),
         }
@@ -102,6 +106,16 @@ impl<'j> Log<'j> {
     pub(crate) fn resuming(self) -> Self {
         let resumed = self.chronicle(|told| told.turns().last().and_then(|turn| turn.trace.clone()));
         Self { resumed, ..self }
+    }
+
+    /// A run goes on with what a person has answered.
+    pub(crate) fn answering(self, answered: Option<Answered>) -> Self {
+        Self { answered, ..self }
+    }
+
+    /// What a person has answered that is gone on with.
+    pub(crate) fn answered(&self) -> Option<&Answered> {
+        self.answered.as_ref()
     }
 
     /// The caller's names for the traces of what is driven now.

@@ -32,6 +32,7 @@ use sommelier_handoff::{
 };
 use sommelier_protocol::Words;
 
+use crate::answered::Answered;
 use crate::journal::{Epoch, Event, Journal, JournalError, LEASE_TAKEN, Lease, Record};
 use crate::mailbox::Signals;
 use crate::runner::Around;
@@ -474,8 +475,12 @@ impl<'a> DurableRunner<'a> {
         what: InputKind,
     ) -> Result<Settled, DurableError> {
         let input = self.input(&step, what);
+        let answered = match &input.what {
+            InputKind::HumanAnswered { id, answer, .. } => Answered::of(&step, id, answer),
+            _ => None,
+        };
         match log.feed(self.relay, step, &input) {
-            Ok(step) => self.drive(entered, step, log),
+            Ok(step) => self.drive(entered, step, log.answering(answered)),
             Err((step, misfit)) => {
                 self.let_go(entered.name(), *step, log);
                 Err(DurableError::refused(misfit))
@@ -504,7 +509,8 @@ impl<'a> DurableRunner<'a> {
             || self.runner.now(),
             || {
                 let vault = self.runner.vault(log.secrets());
-                let around = Around { signals: Signals::of(mailbox), log: Some(&log), vault: &vault };
+                let (signals, answered) = (Signals::of(mailbox), log.answered());
+                let around = Around { signals, log: Some(&log), vault: &vault, answered };
                 self.runner.drive_around(self.relay, step, &around)
             },
         );
