@@ -96,7 +96,8 @@ fn a_viewer_that_is_away_costs_nothing() {
     drop(away);
     let said = place.says(&["ask", RUNNING_CASE, "--otlp", &url]);
     assert_eq!(said.code, 0);
-    assert!(said.err.starts_with("sommelier: 10 of 10 spans did not reach the collector: "), "{}", said.err);
+    let told = format!("sommelier: 10 of 10 spans did not reach the collector at {url}: ");
+    assert!(said.err.starts_with(&told), "{}", said.err);
     let said = place.says(&["ask", RUNNING_CASE, "--otlp", "localhost:4317"]);
     assert_eq!(
         (said.code, &*said.err),

@@ -9,11 +9,12 @@ use opentelemetry::KeyValue;
 use opentelemetry_otlp::{WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use opentelemetry_sdk::resource::{EnvResourceDetector, ResourceDetector};
 use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanData, SpanExporter, SpanProcessor};
 use sommelier_metrics::{ClosedSpan, OpenedSpan, SpanSink, SpansLayer};
 
 use crate::Traces;
-use crate::client::{Client, PATIENCE};
+use crate::client::{Client, Failed, PATIENCE};
 
 /// Spans on their way to a collector, in batches and on a thread of their own.
 ///
@@ -22,6 +23,7 @@ use crate::client::{Client, PATIENCE};
 pub struct Otlp(Arc<Way>);
 
 struct Way {
+    endpoint: String,
     processor: BatchSpanProcessor,
     /// How many spans were given away.
     sent: AtomicU64,
@@ -49,8 +51,10 @@ pub enum ExportError {
         detail: String,
     },
     /// Some were not taken.
-    #[error("{lost} of {all} spans did not reach the collector: {why}")]
+    #[error("{lost} of {all} spans did not reach the collector at {endpoint}: {why}")]
     Lost {
+        /// Where it was to be, without what may be secret of the address.
+        endpoint: String,
         /// How many.
         lost: u64,
         /// Of how many.
@@ -69,9 +73,10 @@ pub struct OtlpBuilder {
 
 impl Otlp {
     /// Sends spans to the collector at this address, such as `http://127.0.0.1:4318`. `/v1/traces` is added to it, unless it ends so.
-    /// Headers, such as a key, come from the variable `OTEL_EXPORTER_OTLP_HEADERS`.
+    /// Headers, such as a key, come from the variable `OTEL_EXPORTER_OTLP_HEADERS`; what is not [said](OtlpBuilder::attribute) of the
+    /// sender comes from `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
     pub fn to(endpoint: impl Into<String>) -> OtlpBuilder {
-        OtlpBuilder { endpoint: endpoint.into(), attributes: Vec::new() }.service("sommelier")
+        OtlpBuilder { endpoint: endpoint.into(), attributes: Vec::new() }
     }
 
     /// A layer whose spans are sent.
@@ -97,7 +102,7 @@ impl Otlp {
             0 => Ok(()),
             lost => {
                 let why = why.unwrap_or_else(|| "more came at once than could be kept for it".to_owned());
-                Err(ExportError::Lost { lost, all, why })
+                Err(ExportError::Lost { endpoint: self.0.endpoint.clone(), lost, all, why })
             }
         }
     }
@@ -110,7 +115,7 @@ impl fmt::Debug for Otlp {
 }
 
 impl OtlpBuilder {
-    /// Names the service whose spans these are; `sommelier` unless said.
+    /// Names the service whose spans these are; unless said, by the environment, and else `sommelier`.
     #[must_use]
     pub fn service(self, name: &str) -> Self {
         self.attribute("service.name", name)
@@ -138,23 +143,46 @@ impl OtlpBuilder {
         let base = self.endpoint.trim_end_matches('/');
         let endpoint =
             if base.ends_with("/v1/traces") { base.to_owned() } else { format!("{base}/v1/traces") };
-        let bad = |detail: String| ExportError::Setup { endpoint: self.endpoint.clone(), detail };
+        let shown = shown(base);
+        let bad = |detail: String| ExportError::Setup { endpoint: shown.clone(), detail };
         if !["http://", "https://"].iter().any(|scheme| base.starts_with(scheme)) {
             return Err(bad("it begins with neither http:// nor https://".to_owned()));
         }
+        let failed = Failed::default();
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
-            .with_http_client(Client::new())
+            .with_http_client(Client::new(failed.clone()))
             .with_endpoint(endpoint)
             .with_timeout(PATIENCE)
             .build()
             .map_err(|error| bad(error.to_string()))?;
         let told = Arc::new(Told::default());
         let mut processor =
-            BatchSpanProcessor::builder(Counted { exporter, told: Arc::clone(&told) }).build();
-        processor.set_resource(&Resource::builder_empty().with_attributes(self.attributes).build());
-        Ok(Otlp(Arc::new(Way { processor, sent: AtomicU64::new(0), told })))
+            BatchSpanProcessor::builder(Counted { exporter, failed, told: Arc::clone(&told) }).build();
+        processor.set_resource(&sender(self.attributes));
+        Ok(Otlp(Arc::new(Way { endpoint: shown, processor, sent: AtomicU64::new(0), told })))
     }
+}
+
+/// An address as it may be told: a name and a password before its host, and what follows a question mark, stay out.
+fn shown(address: &str) -> String {
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
+/// Who sends: what was said of it, else what the environment says, else that it is `sommelier`.
+fn sender(said: Vec<KeyValue>) -> Resource {
+    let named = std::env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
+    let by_environment = EnvResourceDetector::new().detect();
+    let known = by_environment.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
+    let service = |name: String| KeyValue::new("service.name", name);
+    // Of two that say the same the later one holds.
+    let all =
+        [service("sommelier".to_owned())].into_iter().chain(known).chain(named.map(service)).chain(said);
+    Resource::builder_empty().with_attributes(all).build()
 }
 
 /// The sink of [`Otlp::layer`].
@@ -188,6 +216,7 @@ impl SpanSink for Sink {
 #[derive(Debug)]
 struct Counted<E> {
     exporter: E,
+    failed: Failed,
     told: Arc<Told>,
 }
 
@@ -198,7 +227,8 @@ impl<E: SpanExporter> SpanExporter for Counted<E> {
         match &exported {
             Ok(()) => drop(self.told.delivered.fetch_add(spans, Ordering::Relaxed)),
             Err(error) => {
-                *self.told.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+                let why = self.failed.take().unwrap_or_else(|| error.to_string());
+                *self.told.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
             }
         }
         exported

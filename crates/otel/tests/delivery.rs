@@ -127,6 +127,36 @@ fn who_sends_is_told() {
     }
 }
 
+/// What nobody has said of the sender the environment says. The variables are those of a process of its own: this test, once more.
+#[test]
+fn the_environment_says_who_sends() {
+    if let Ok(url) = std::env::var("SOMMELIER_TEST_COLLECTOR") {
+        let otlp = Otlp::to(url).attribute("deployment.environment.name", "cellar").start().unwrap();
+        dispatcher::with_default(&watched(&otlp), || three("root", ""));
+        return otlp.finish().unwrap();
+    }
+    let told = |name: &str| {
+        let collector = Collector::start();
+        let again = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "the_environment_says_who_sends"])
+            .env("SOMMELIER_TEST_COLLECTOR", collector.url())
+            .env("OTEL_SERVICE_NAME", name)
+            .env("OTEL_RESOURCE_ATTRIBUTES", "service.name=desk,deployment.environment.name=test,host.name=h")
+            .output()
+            .unwrap();
+        assert!(again.status.success(), "{again:?}");
+        let mut resource = collector.resource();
+        resource.sort();
+        resource
+    };
+    let expected = |name: &str| {
+        [("deployment.environment.name", "cellar"), ("host.name", "h"), ("service.name", name)]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    };
+    assert_eq!(told("till"), expected("till"));
+    assert_eq!(told(""), expected("desk"));
+}
+
 /// A collector that is slower than the run is not waited for: what there is no room for is lost, and all of it is told.
 #[test]
 fn what_there_is_no_room_for_is_told() {
@@ -140,7 +170,9 @@ fn what_there_is_no_room_for_is_told() {
         }
     });
     drop(held);
-    let Err(ExportError::Lost { lost, all, why }) = otlp.finish() else { panic!("there was room for all") };
+    let Err(ExportError::Lost { lost, all, why, .. }) = otlp.finish() else {
+        panic!("there was room for all")
+    };
     let arrived = collector.spans().len();
     assert_eq!((all, arrived + usize::try_from(lost).unwrap()), (9_000, SPANS));
     assert!(arrived >= 2_048 && lost > 0, "{arrived} have arrived");
