@@ -1,19 +1,21 @@
 //! The layer that counts.
 
-use std::ptr;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use tracing::{Dispatch, Subscriber, span};
+use tracing::{Subscriber, span};
+use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
-use tracing_subscriber::registry::LookupSpan;
-use tracing_subscriber::{Layer, Registry};
+use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
-use crate::open::{Home, Key, Kind, Open};
+use crate::open::{Kind, Open, Timing};
+use crate::recent::Recent;
 use crate::report::Report;
 use crate::slots::LayerId;
 use crate::tally::Tally;
-use crate::text::lock;
-use crate::told::{Listen, Told};
+use crate::text::{lock, micros};
+use crate::told::{Listen, Text, Told};
 
 /// A handle on one set of counts; clones share it.
 ///
@@ -38,16 +40,17 @@ use crate::told::{Listen, Told};
 /// });
 /// assert_eq!(metrics.report().tools.errors["slot_taken"], 1);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Metrics {
-    tally: Arc<Mutex<Tally>>,
+    shared: Arc<Shared>,
 }
 
 impl Metrics {
     /// Counts that start at zero.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        let shared = Shared { id: LayerId::next(), tally: Mutex::default(), closed: Mutex::default() };
+        Self { shared: Arc::new(shared) }
     }
 
     /// A layer that adds to these counts.
@@ -64,7 +67,7 @@ impl Metrics {
     /// ```
     #[must_use]
     pub fn layer(&self) -> MetricsLayer {
-        MetricsLayer { tally: Arc::clone(&self.tally), id: LayerId::next(), registry: OnceLock::new() }
+        MetricsLayer { shared: Arc::clone(&self.shared) }
     }
 
     /// The counts of the spans that have closed until now.
@@ -75,7 +78,13 @@ impl Metrics {
     /// ```
     #[must_use]
     pub fn report(&self) -> Report {
-        lock(&self.tally).report()
+        lock(&self.shared.tally).report()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -84,58 +93,144 @@ impl Metrics {
 /// Spans of other targets and events pass by unread.
 #[derive(Debug)]
 pub struct MetricsLayer {
-    tally: Arc<Mutex<Tally>>,
-    id: LayerId,
-    /// The address of the registry under it.
-    registry: OnceLock<usize>,
+    shared: Arc<Shared>,
 }
 
-impl MetricsLayer {
-    fn key(&self, id: &span::Id) -> Key {
-        Key::new(self.registry.get().map_or(Home::Layer(self.id), |address| Home::Registry(*address)), id)
-    }
+#[derive(Debug)]
+struct Shared {
+    /// One for all layers of a handle: a span that two of them see is one span.
+    id: LayerId,
+    tally: Mutex<Tally>,
+    /// Handoffs closed lately: a receiver's span may be opened after the handoff's has closed.
+    closed: Mutex<Recent<span::Id, Arc<Timing>>>,
 }
 
 impl<S> Layer<S> for MetricsLayer
 where
     S: Subscriber + for<'lookup> LookupSpan<'lookup>,
 {
-    fn on_register_dispatch(&self, subscriber: &Dispatch) {
-        if let Some(registry) = subscriber.downcast_ref::<Registry>() {
-            self.registry.get_or_init(|| ptr::from_ref(registry).addr());
-        }
-    }
-
     fn on_new_span(&self, attributes: &span::Attributes<'_>, id: &span::Id, context: Context<'_, S>) {
         let Some(kind) = Kind::of(attributes.metadata()) else { return };
+        let Some(span) = context.span(id) else { return };
         let mut told = Told::default();
         attributes.record(&mut Listen::to(kind, |word| told.take(word)));
-        let mut tally = lock(&self.tally);
-        let is_open = |key: &Key| tally.open.get(*key).is_some();
-        // Spans in between that are not counted, those of other targets, are passed over.
-        let around = attributes.parent().map(|parent| self.key(parent)).filter(is_open).or_else(|| {
-            let mut scope = context.span(id)?.scope().skip(1);
-            scope.find_map(|above| Some(self.key(&above.id())).filter(is_open))
-        });
-        let open = Open { kind, told, around, timing: kind.timing(), branches: 0 };
-        tally.open(self.key(id), open);
+        let branches = match kind {
+            Kind::Workflow => Some(Arc::default()),
+            // A second layer of the same handle has counted it.
+            Kind::Delegate if self.shared.id.get::<Open>(&span.extensions()).is_some() => return,
+            Kind::Delegate => self.shared.open_branch(&told, &span),
+            Kind::Agent | Kind::Chat | Kind::Tool | Kind::Handoff => None,
+        };
+        let open = Open { kind, told, timing: kind.timing(), branches };
+        self.shared.id.put(&mut span.extensions_mut(), open);
     }
 
     fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: Context<'_, S>) {
-        let Some(kind) = context.metadata(id).and_then(Kind::of) else { return };
-        let key = self.key(id);
+        let Some(span) = context.span(id) else { return };
+        let Some(kind) = Kind::of(span.metadata()) else { return };
         values.record(&mut Listen::to(kind, |word| {
-            if let Some(open) = lock(&self.tally).open.get_mut(key) {
+            if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut()) {
                 open.told.take(word);
             }
         }));
     }
 
-    fn on_follows_from(&self, id: &span::Id, follows: &span::Id, _: Context<'_, S>) {
-        lock(&self.tally).follow(self.key(id), self.key(follows));
+    fn on_follows_from(&self, id: &span::Id, follows: &span::Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id).filter(|span| Kind::of(span.metadata()) == Some(Kind::Agent))
+        else {
+            return;
+        };
+        let Some(timing) = self.shared.timing(follows, &context) else { return };
+        if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut()) {
+            open.timing = Some(timing);
+        }
     }
 
-    fn on_close(&self, id: span::Id, _: Context<'_, S>) {
-        lock(&self.tally).close(self.key(&id));
+    fn on_close(&self, id: span::Id, context: Context<'_, S>) {
+        let Some(span) = context.span(&id).filter(|span| Kind::of(span.metadata()).is_some()) else { return };
+        let Some(open) = self.shared.id.take::<Open>(&mut span.extensions_mut()) else { return };
+        let Shared { tally, closed, .. } = &*self.shared;
+        match open.kind {
+            Kind::Workflow => lock(tally).close_workflow(&open.told),
+            Kind::Agent => {}
+            Kind::Chat => {
+                self.shared.time_first_chat(&span);
+                let agent = self.shared.agent(&open.told, &span);
+                lock(tally).close_chat(&open.told, agent.as_deref());
+            }
+            Kind::Tool => lock(tally).close_tool(&open.told),
+            Kind::Handoff => {
+                let agent = self.shared.agent(&open.told, &span);
+                lock(tally).close_handoff(&open, agent.as_deref());
+                if let Some(timing) = open.timing {
+                    lock(closed).remember(id, timing);
+                }
+            }
+            Kind::Delegate => {
+                if let Some(branches) = &open.branches {
+                    branches.fetch_sub(1, Ordering::Relaxed);
+                }
+                let above =
+                    span.scope().skip(1).filter(|above| Kind::of(above.metadata()) == Some(Kind::Delegate));
+                let agent = self.shared.agent(&open.told, &span);
+                lock(tally).close_delegate(&open, agent.as_deref(), 1 + above.count() as u64);
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// The timing of a handoff, whether it is open or not.
+    fn timing<S>(&self, handoff: &span::Id, context: &Context<'_, S>) -> Option<Arc<Timing>>
+    where
+        S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+    {
+        if let Some(span) = context.span(handoff)
+            && Kind::of(span.metadata()) == Some(Kind::Handoff)
+            && let Some(open) = self.id.get::<Open>(&span.extensions())
+        {
+            return open.timing.clone();
+        }
+        lock(&self.closed).recall(handoff)
+    }
+
+    /// A chat has closed: if it is the receiver's first, its hop is told how long that took.
+    fn time_first_chat<S>(&self, chat: &SpanRef<'_, S>)
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        let timing =
+            self.id.ancestor(chat, |open: &Open| (open.kind == Kind::Agent).then(|| open.timing.clone()));
+        if let Some(timing) = timing.flatten() {
+            timing.first_chat_us.get_or_init(|| micros(timing.opened.elapsed()));
+        }
+    }
+
+    /// The agent which a span names, or that of the `invoke_agent` around it.
+    fn agent<'t, S>(&self, told: &'t Told, span: &SpanRef<'_, S>) -> Option<Cow<'t, str>>
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        told.text(Text::Agent).map(Cow::from).or_else(|| {
+            self.id.ancestor(span, |open: &Open| {
+                let name = open.told.text(Text::Agent).filter(|_| open.kind == Kind::Agent)?;
+                Some(name.to_owned().into())
+            })
+        })
+    }
+
+    /// Counts a branch among those that are open under the same workflow. A question without a target opens none.
+    fn open_branch<S>(&self, told: &Told, span: &SpanRef<'_, S>) -> Option<Arc<AtomicU64>>
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        told.text(Text::Target)?;
+        let workflow = self
+            .id
+            .ancestor(span, |open: &Open| open.branches.clone().filter(|_| open.kind == Kind::Workflow));
+        let branches = workflow.unwrap_or_default();
+        let at_once = branches.fetch_add(1, Ordering::Relaxed) + 1;
+        lock(&self.tally).most_at_once(at_once);
+        Some(branches)
     }
 }

@@ -11,7 +11,7 @@ use tracing_subscriber::registry::{Extensions, ExtensionsMut, LookupSpan, SpanRe
 use crate::fields::Fields;
 
 /// Tells one layer from another of the same type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LayerId(u64);
 
 impl LayerId {
@@ -22,31 +22,35 @@ impl LayerId {
     }
 
     pub(crate) fn put<T: Send + Sync + 'static>(self, extensions: &mut ExtensionsMut<'_>, state: T) {
-        if let Some(slots) = extensions.get_mut::<Slots<T>>() {
-            slots.0.retain(|(id, _)| *id != self);
-            slots.0.push((self, state));
-        } else {
-            extensions.insert(Slots(vec![(self, state)]));
+        let Some(slots) = extensions.get_mut::<Slots<T>>() else {
+            return extensions.insert(Slots { first: Some((self, state)), more: Vec::new() });
+        };
+        slots.more.retain(|(id, _)| *id != self);
+        match &mut slots.first {
+            Some((id, _)) if *id != self => slots.more.push((self, state)),
+            first => *first = Some((self, state)),
         }
     }
 
     pub(crate) fn get<'e, T: Send + Sync + 'static>(self, extensions: &'e Extensions<'_>) -> Option<&'e T> {
-        let slots = extensions.get::<Slots<T>>()?;
-        slots.0.iter().find(|(id, _)| *id == self).map(|(_, state)| state)
+        let Slots { first, more } = extensions.get::<Slots<T>>()?;
+        first.iter().chain(more).find(|(id, _)| *id == self).map(|(_, state)| state)
     }
 
     pub(crate) fn get_mut<'e, T: Send + Sync + 'static>(
         self,
         extensions: &'e mut ExtensionsMut<'_>,
     ) -> Option<&'e mut T> {
-        let slots = extensions.get_mut::<Slots<T>>()?;
-        slots.0.iter_mut().find(|(id, _)| *id == self).map(|(_, state)| state)
+        extensions.get_mut::<Slots<T>>()?.of(self)
     }
 
     pub(crate) fn take<T: Send + Sync + 'static>(self, extensions: &mut ExtensionsMut<'_>) -> Option<T> {
-        let slots = extensions.get_mut::<Slots<T>>()?;
-        let at = slots.0.iter().position(|(id, _)| *id == self)?;
-        Some(slots.0.swap_remove(at).1)
+        let Slots { first, more } = extensions.get_mut::<Slots<T>>()?;
+        if let Some((_, state)) = first.take_if(|(id, _)| *id == self) {
+            return Some(state);
+        }
+        let at = more.iter().position(|(id, _)| *id == self)?;
+        Some(more.swap_remove(at).1)
     }
 
     /// Takes later values into the fields of a span's state, if it has one.
@@ -83,4 +87,14 @@ impl LayerId {
     }
 }
 
-struct Slots<T>(Vec<(LayerId, T)>);
+/// One layer is what most registries have; no memory is asked for it alone.
+struct Slots<T> {
+    first: Option<(LayerId, T)>,
+    more: Vec<(LayerId, T)>,
+}
+
+impl<T> Slots<T> {
+    fn of(&mut self, layer: LayerId) -> Option<&mut T> {
+        self.first.iter_mut().chain(&mut self.more).find(|(id, _)| *id == layer).map(|(_, state)| state)
+    }
+}

@@ -1,15 +1,13 @@
-//! The counts, and the spans that are open.
+//! The counts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::names;
-use crate::open::{Key, Kind, Open, OpenSpans, Timing};
-use crate::recent::Recent;
+use crate::open::{Open, Timing};
 use crate::report::{
     DelegateUse, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelUse, Report, ToolUse,
 };
-use crate::text::{clip, clip_id, micros};
 use crate::told::{Number, Text, Told};
 
 /// Stands where a span did not say.
@@ -17,15 +15,12 @@ const UNSET: &str = "(unset)";
 /// Stands for all keys past [`MAX_KEYS`].
 const OTHERS: &str = "(others)";
 
-/// What a [`Metrics`](crate::Metrics) and its layers share.
+/// What was counted until now.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     report: Report,
     /// One for each listed hop, as the receiver's first chat ends later than the handoff.
     timings: Vec<Arc<Timing>>,
-    pub(crate) open: OpenSpans,
-    /// Handoffs closed lately: a receiver's span may be opened after the handoff's has closed.
-    closed: Recent<Key, Arc<Timing>>,
 }
 
 impl Tally {
@@ -37,52 +32,13 @@ impl Tally {
         report
     }
 
-    /// A branch is counted among those that are open under its workflow. A question without a target opens none.
-    ///
-    /// A span that is open already was told by another layer of the same subscriber.
-    pub(crate) fn open(&mut self, key: Key, mut open: Open) {
-        if self.open.get(key).is_some() {
-            return;
-        }
-        if open.kind == Kind::Delegate && open.told.text(Text::Target).is_some() {
-            open.branches = 1;
-            let at_once = self.open.workflow(open.around).map_or(1, |workflow| {
-                workflow.branches += 1;
-                workflow.branches
-            });
-            let most = &mut self.report.delegations.most_at_once;
-            *most = (*most).max(at_once);
-        }
-        self.open.insert(key, open);
+    /// So many branches are open under one workflow.
+    pub(crate) fn most_at_once(&mut self, at_once: u64) {
+        let most = &mut self.report.delegations.most_at_once;
+        *most = (*most).max(at_once);
     }
 
-    /// A receiver follows from the handoff to it, which may have closed.
-    pub(crate) fn follow(&mut self, receiver: Key, handoff: Key) {
-        let timing = match self.open.get(handoff) {
-            Some(open) if open.kind == Kind::Handoff => open.timing.clone(),
-            _ => self.closed.recall(&handoff),
-        };
-        if let Some(timing) = timing
-            && let Some(open) = self.open.get_mut(receiver)
-            && open.kind == Kind::Agent
-        {
-            open.timing = Some(timing);
-        }
-    }
-
-    pub(crate) fn close(&mut self, key: Key) {
-        let Some(open) = self.open.remove(key) else { return };
-        match open.kind {
-            Kind::Workflow => self.close_workflow(&open.told),
-            Kind::Agent => {}
-            Kind::Chat => self.close_chat(&open),
-            Kind::Tool => self.close_tool(&open.told),
-            Kind::Handoff => self.close_handoff(key, &open),
-            Kind::Delegate => self.close_delegate(&open),
-        }
-    }
-
-    fn close_workflow(&mut self, told: &Told) {
+    pub(crate) fn close_workflow(&mut self, told: &Told) {
         self.constraints(told);
         let workflows = &mut self.report.workflows;
         workflows.closed += 1;
@@ -91,13 +47,7 @@ impl Tally {
         self.spent(told);
     }
 
-    fn close_chat(&mut self, open: &Open) {
-        let receiver = self.open.around(open).find(|above| above.kind == Kind::Agent);
-        if let Some(Timing { opened, first_chat_us }) = receiver.and_then(|agent| agent.timing.as_deref()) {
-            first_chat_us.get_or_init(|| micros(opened.elapsed()));
-        }
-
-        let told = &open.told;
+    pub(crate) fn close_chat(&mut self, told: &Told, agent: Option<&str>) {
         let add = |used: &mut ModelUse| {
             used.calls += 1;
             used.failed += u64::from(told.text(Text::Error).is_some());
@@ -106,10 +56,10 @@ impl Tally {
         };
         let model = &mut self.report.model;
         add(&mut model.total);
-        count(&mut model.by_agent, self.open.agent(open), add);
+        count(&mut model.by_agent, agent, add);
     }
 
-    fn close_tool(&mut self, told: &Told) {
+    pub(crate) fn close_tool(&mut self, told: &Told) {
         let error = told.text(Text::Error);
         let tools = &mut self.report.tools;
         let add = |used: &mut ToolUse| {
@@ -123,23 +73,20 @@ impl Tally {
         }
     }
 
-    fn close_handoff(&mut self, key: Key, open: &Open) {
+    pub(crate) fn close_handoff(&mut self, open: &Open, agent: Option<&str>) {
         let told = &open.told;
         let handoffs = &mut self.report.handoffs;
         match told.text(Text::Outcome) {
             Some(names::TAKEN) => {
                 let hop = Hop {
                     number: told.number(Number::Hop),
-                    from: or_unset(self.open.agent(open)),
+                    from: or_unset(agent),
                     to: or_unset(told.text(Text::Target)),
                     package_bytes: told.number(Number::PackageBytes),
                     history_bytes: told.number(Number::HistoryBytes),
                     transfer_us: open.elapsed_us(),
                     first_chat_us: None,
                 };
-                if let Some(timing) = &open.timing {
-                    self.closed.remember(key, Arc::clone(timing));
-                }
                 let is_again = told.number(Number::HopOfMessage) > 1;
                 add_to(&mut handoffs.bytes_by_reference, told.number(Number::ReferenceBytes));
                 self.take_hop(hop, is_again, open.timing.clone());
@@ -158,28 +105,24 @@ impl Tally {
         }
     }
 
-    fn close_delegate(&mut self, open: &Open) {
-        if let Some(workflow) = self.open.workflow(open.around) {
-            workflow.branches = workflow.branches.saturating_sub(open.branches);
-        }
+    /// `depth` is 1 where the question was not asked within a branch.
+    pub(crate) fn close_delegate(&mut self, open: &Open, agent: Option<&str>, depth: u64) {
         let told = &open.told;
-        let id = |name| told.text(name).map_or_else(|| UNSET.to_owned(), clip_id);
         let link = Link {
-            parent_run: id(Text::ParentRun),
-            child_run: id(Text::ChildRun),
-            from: or_unset(self.open.agent(open)),
+            parent_run: or_unset(told.text(Text::ParentRun)),
+            child_run: or_unset(told.text(Text::ChildRun)),
+            from: or_unset(agent),
             tool: or_unset(told.text(Text::Tool)),
-            to: told.text(Text::Target).map(|name| clip(name).into_owned()),
+            to: told.text(Text::Target).map(str::to_owned),
             status: or_unset(told.text(Text::Status)),
-            error: told.text(Text::Error).map(|error| clip(error).into_owned()),
+            error: told.text(Text::Error).map(str::to_owned),
             package_bytes: told.number(Number::PackageBytes),
             steps_used: told.number(Number::StepsUsed),
             took_us: open.elapsed_us(),
         };
-        let above = self.open.around(open).filter(|above| above.kind == Kind::Delegate).count();
         let refusal = told.text(Text::Refusal).or_else(|| told.text(Text::Error));
         self.constraints(told);
-        self.link(link, refusal, 1 + above as u64);
+        self.link(link, refusal, depth);
         self.spent(told);
     }
 
@@ -214,7 +157,6 @@ impl Tally {
         add_to(&mut constraints.unknown, told.number(Number::ConstraintsUnknown));
     }
 
-    /// `depth` is 1 where the question was not asked within a branch.
     fn link(&mut self, link: Link, refusal: Option<&str>, depth: u64) {
         let delegations = &mut self.report.delegations;
         let is_refused = link.status == names::REFUSED;
@@ -243,20 +185,19 @@ impl Tally {
     }
 }
 
-/// A name that is fit to be kept.
 fn or_unset(name: Option<&str>) -> String {
-    clip(name.unwrap_or(UNSET)).into_owned()
+    name.unwrap_or(UNSET).to_owned()
 }
 
 /// Adds to the counter of `key`, or to that of all others once the table is full.
 fn count<T: Default>(table: &mut BTreeMap<String, T>, key: Option<&str>, add: impl FnOnce(&mut T)) {
-    let key = clip(key.unwrap_or(UNSET));
-    if let Some(known) = table.get_mut(&*key) {
+    let key = key.unwrap_or(UNSET);
+    if let Some(known) = table.get_mut(key) {
         return add(known);
     }
     // One place is kept for the others themselves.
-    let key = if table.len() + 1 < MAX_KEYS { key.into_owned() } else { OTHERS.to_owned() };
-    add(table.entry(key).or_default());
+    let key = if table.len() + 1 < MAX_KEYS { key } else { OTHERS };
+    add(table.entry(key.to_owned()).or_default());
 }
 
 /// Adds what a span claims; a nonsensical claim must not overflow.

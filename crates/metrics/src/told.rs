@@ -7,6 +7,7 @@ use tracing::field::{Field, Visit};
 
 use crate::names;
 use crate::open::Kind;
+use crate::text::{clip, clip_id};
 
 /// The texts and numbers of one span that a count is made of, as last recorded.
 ///
@@ -40,6 +41,16 @@ pub(crate) enum Text {
     Status,
     Target,
     Tool,
+}
+
+impl Text {
+    /// As much of a value as is kept.
+    fn kept(self, value: &str) -> Box<str> {
+        match self {
+            Self::ChildRun | Self::ParentRun => clip_id(value).into(),
+            _ => clip(value).into(),
+        }
+    }
 }
 
 /// A number that is added up or listed.
@@ -190,7 +201,9 @@ impl<F: FnMut(Word)> Visit for Listen<F> {
 
     fn record_str(&mut self, field: &Field, value: &str) {
         match Place::of(field.name()) {
-            Some(Place::Text(text)) if self.is_counted(text) => (self.then)(Word::Text(text, value.into())),
+            Some(Place::Text(text)) if self.is_counted(text) => {
+                (self.then)(Word::Text(text, text.kept(value)));
+            }
             Some(Place::Number(_)) => {
                 if let Ok(value) = value.parse::<u64>() {
                     self.number(field, value);
