@@ -21,7 +21,8 @@
 //! | `layer` | string | 16 hexadecimal digits by chance, the same on all lines of one layer: with `span` it names a span among those of all processes |
 //!
 //! A later version may add members at the end, and spans of other names; it renames and removes none. A number
-//! that JSON cannot write (`NaN`, `inf`) is a string. A link to a span that closed long before, more than 1,024
+//! that JSON cannot write (`NaN`, `inf`) is a string. Control characters and those that turn the writing direction are escaped, so a line is
+//! safe for a terminal, and one line however lines are told apart. A link to a span that closed long before, more than 1,024
 //! spans ago, is left out.
 //!
 //! A writer that fails loses lines and never disturbs the run.
@@ -32,7 +33,7 @@ use std::sync::Mutex;
 
 use crate::ClosedSpan;
 use crate::spans::{SpanSink, SpansLayer};
-use crate::text::lock;
+use crate::text::{lock, tame};
 
 /// Writes the lines which the [module](self) describes.
 ///
@@ -73,11 +74,12 @@ pub struct Lines<W>(Mutex<W>);
 
 impl<W: Write + Send + 'static> SpanSink for Lines<W> {
     fn closed(&self, span: ClosedSpan) {
-        let Ok(mut bytes) = serde_json::to_vec(&span) else { return };
-        bytes.push(b'\n');
+        let Ok(json) = serde_json::to_string(&span) else { return };
+        let mut line = tame(json);
+        line.push('\n');
         let mut out = lock(&self.0);
         // Nobody is there to tell: a run does not depend on who watches it.
-        let _ = out.write_all(&bytes);
+        let _ = out.write_all(line.as_bytes());
         if span.is_root() {
             let _ = out.flush();
         }

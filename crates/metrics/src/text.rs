@@ -82,6 +82,23 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// JSON in which nothing moves the cursor of a terminal, ends a line or turns the writing direction. Such characters stand in strings
+/// alone, where JSON has another way to write them.
+pub(crate) fn tame(json: String) -> String {
+    if json.is_ascii() {
+        return json;
+    }
+    let mut tame = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_control() || turns_text(c) {
+            let _ = write!(tame, "\\u{:04x}", u32::from(c));
+        } else {
+            tame.push(c);
+        }
+    }
+    tame
+}
+
 /// Line and paragraph separators, direction marks, and the byte order mark.
 const fn turns_text(c: char) -> bool {
     matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
@@ -95,6 +112,14 @@ mod tests {
     fn a_terminal_is_safe_from_a_value() {
         assert_eq!(shown("a\u{1b}[2J\r\nb\u{202e}c\u{9b}µ→🙂"), "a\\u{1b}[2J\\r\\nb\\u{202e}c\\u{9b}µ→🙂");
         assert_eq!(shown(&"é".repeat(121)), format!("{}…", "é".repeat(120)));
+    }
+
+    #[test]
+    fn json_is_as_tame_as_it_says_the_same() {
+        let text = "a\u{1b}\n\u{9b}2J\u{202e}\u{2028}\u{85}é🙂";
+        let json = tame(serde_json::to_string(text).unwrap());
+        assert_eq!(json, r#""a\u001b\n\u009b2J\u202e\u2028\u0085é🙂""#);
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 
     #[test]

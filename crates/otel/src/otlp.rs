@@ -10,7 +10,10 @@ use opentelemetry_otlp::{WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::resource::{EnvResourceDetector, ResourceDetector};
-use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanData, SpanExporter, SpanProcessor};
+use opentelemetry_sdk::trace::{
+    BatchConfigBuilder, BatchSpanProcessor, OTEL_BSP_MAX_EXPORT_BATCH_SIZE_DEFAULT,
+    OTEL_BSP_MAX_QUEUE_SIZE_DEFAULT, SpanData, SpanExporter, SpanProcessor,
+};
 use sommelier_metrics::{ClosedSpan, OpenedSpan, SpanSink, SpansLayer};
 
 use crate::Traces;
@@ -65,7 +68,7 @@ pub enum ExportError {
 }
 
 /// An [`Otlp`] as it is set up.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct OtlpBuilder {
     endpoint: String,
     attributes: Vec<KeyValue>,
@@ -114,6 +117,12 @@ impl fmt::Debug for Otlp {
     }
 }
 
+impl fmt::Debug for OtlpBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OtlpBuilder").field("endpoint", &shown(&self.endpoint)).finish_non_exhaustive()
+    }
+}
+
 impl OtlpBuilder {
     /// Names the service whose spans these are; unless said, by the environment, and else `sommelier`.
     #[must_use]
@@ -144,33 +153,43 @@ impl OtlpBuilder {
         let endpoint =
             if base.ends_with("/v1/traces") { base.to_owned() } else { format!("{base}/v1/traces") };
         let shown = shown(base);
-        let bad = |detail: String| ExportError::Setup { endpoint: shown.clone(), detail };
-        if !["http://", "https://"].iter().any(|scheme| base.starts_with(scheme)) {
+        // What others say of an address may quote all of it.
+        let bad = |detail: String| {
+            let detail = detail.replace(&endpoint, &shown).replace(base, &shown);
+            ExportError::Setup { endpoint: shown.clone(), detail }
+        };
+        let scheme = base.split_once("://").map_or("", |(scheme, _)| scheme);
+        if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
             return Err(bad("it begins with neither http:// nor https://".to_owned()));
         }
         let failed = Failed::default();
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
             .with_http_client(Client::new(failed.clone()))
-            .with_endpoint(endpoint)
+            .with_endpoint(endpoint.clone())
             .with_timeout(PATIENCE)
             .build()
             .map_err(|error| bad(error.to_string()))?;
         let told = Arc::new(Told::default());
-        let mut processor =
-            BatchSpanProcessor::builder(Counted { exporter, failed, told: Arc::clone(&told) }).build();
+        // Not by the environment: a queue of any length would be asked for.
+        let batches = BatchConfigBuilder::default()
+            .with_max_queue_size(OTEL_BSP_MAX_QUEUE_SIZE_DEFAULT)
+            .with_max_export_batch_size(OTEL_BSP_MAX_EXPORT_BATCH_SIZE_DEFAULT)
+            .build();
+        let counted = Counted { exporter, failed, told: Arc::clone(&told) };
+        let mut processor = BatchSpanProcessor::builder(counted).with_batch_config(batches).build();
         processor.set_resource(&sender(self.attributes));
         Ok(Otlp(Arc::new(Way { endpoint: shown, processor, sent: AtomicU64::new(0), told })))
     }
 }
 
-/// An address as it may be told: a name and a password before its host, and what follows a question mark, stay out.
+/// An address as it may be told: a name and a password before its host, and what follows a question mark, stay out, also where it is no
+/// address.
 fn shown(address: &str) -> String {
     let address = address.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}{path}")
+    let Some((before, host)) = address.rsplit_once('@') else { return address.to_owned() };
+    let scheme = before.split_once("//").map_or("", |(scheme, _)| scheme);
+    if scheme.is_empty() { format!("...@{host}") } else { format!("{scheme}//...@{host}") }
 }
 
 /// Who sends: what was said of it, else what the environment says, else that it is `sommelier`.

@@ -269,8 +269,24 @@ fn what_does_not_arrive_is_told() {
     let address = away.local_addr().unwrap();
     drop(away);
     let why = lost(&format!("http://ada:secret@{address}/in?key=secret"));
-    assert!(why.starts_with(&told(&format!("http://{address}/in"), "")), "{why}");
+    assert!(why.starts_with(&told(&format!("http://...@{address}/in"), "")), "{why}");
     assert!(why.contains("refused") && !why.contains("secret"), "{why}");
+    for bad in [
+        "u5er:s3cret@127.0.0.1:1",
+        "//u5er:s3cret@h",
+        "http:/u5er:s3cret@h",
+        "ftp://u5er:s3cret@h",
+        "http://u5er:s3cret@",
+        "http://u5er:s3cret@[::1",
+        "http://[u5er:s3cret@x",
+        "http://u5er:s3 cret@h",
+        "http://h o?key=s3cret",
+    ] {
+        let builder = Otlp::to(bad);
+        let told = format!("{builder:?} {} {0:?}", builder.clone().start().unwrap_err());
+        assert!(!["u5er", "s3", "cret"].iter().any(|secret| told.contains(secret)), "{bad}: {told}");
+    }
+    Otlp::to("HTTP://127.0.0.1:1").start().unwrap().finish().unwrap();
     let bad = Otlp::to("127.0.0.1:4317").start().unwrap_err();
     assert_eq!(
         bad.to_string(),

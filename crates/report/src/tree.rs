@@ -94,6 +94,7 @@ impl Tree {
     /// Parts what stands around each other: no root leads there.
     fn part(&mut self) {
         let mut is_led_to = vec![false; self.nodes.len()];
+        let mut walked_from = vec![None; self.nodes.len()];
         let roots = (0..self.nodes.len()).filter(|place| self.parent(*place).is_none());
         let mut next: Vec<usize> = roots.collect();
         for first in 0..=self.nodes.len() {
@@ -104,6 +105,7 @@ impl Tree {
                 next.extend(self.nodes.get(place).map(|node| &node.children).into_iter().flatten());
             }
             if is_led_to.get(first).is_some_and(|is_led_to| !is_led_to) {
+                let first = self.first_of_circle(first, &mut walked_from);
                 let parent = self.nodes.get_mut(first).and_then(|node| node.parent.take());
                 if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(parent)) {
                     parent.children.retain(|child| *child != first);
@@ -111,6 +113,18 @@ impl Tree {
                 next.push(first);
             }
         }
+    }
+
+    /// Of the spans that stand around each other and around this one, that which comes first. No span is walked twice, for once a circle is
+    /// parted a root leads to all that hangs on it.
+    fn first_of_circle(&self, from: usize, walked_from: &mut [Option<usize>]) -> usize {
+        let mut at = from;
+        while let Some(walked) = walked_from.get_mut(at).filter(|walked| **walked != Some(from)) {
+            *walked = Some(from);
+            at = self.parent(at).unwrap_or(at);
+        }
+        let around = |place: &usize| self.parent(*place).filter(|above| *above != at);
+        std::iter::successors(Some(at), around).min().unwrap_or(at)
     }
 
     fn parent(&self, place: usize) -> Option<usize> {

@@ -211,4 +211,10 @@ fn spans_that_stand_around_each_other_are_told_once() {
     assert_eq!(story.refusals().len(), 3);
     let deep: String = (1..20_000).map(|span| line(span, span - 1)).collect();
     assert_eq!(Story::of_spans(deep.as_bytes(), None).unwrap().refusals().len(), 19_999);
+
+    // What hangs on a circle stays there, in whichever order it comes, and in no more time for it.
+    let (circle, leaves) =
+        ([line(1, 2), line(2, 1)].concat(), (3..20_000).map(|span| line(span, 1)).collect::<String>());
+    let remarks = |lines: [&str; 2]| Story::of_spans(lines.concat().as_bytes(), None).unwrap().remarks;
+    assert_eq!(remarks([&circle, &leaves]), remarks([&leaves, &circle]));
 }
