@@ -343,7 +343,7 @@ pub(crate) struct Report {
     /// Where to write it; `-` for stdout. A file that is there is replaced.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// In which form; unless given, as the file's name ends, or a page.
+    /// In which form; unless given, as the file's name ends: `.html`, `.svg`, `.mmd`, `.txt` or `.json`. Without either a page.
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
     /// Of a trace of several conversations, the one that is meant.
@@ -382,6 +382,8 @@ pub(crate) enum Format {
     Svg,
     /// For a terminal
     Text,
+    /// The story as JSON, for another program
+    Json,
 }
 
 /// How long a token is good unless it is said, in hours.

@@ -51,24 +51,30 @@ fn a_report_never_takes_the_place_of_a_journal() {
         assert_eq!(fs::read(&journal).unwrap(), before);
     };
     let is_one = "it is a database, as a journal is, and is not replaced; give another file";
-    refused(&["report", "guest-7", "-o", journal.to_str().unwrap()], is_one);
+    refused(&["report", "guest-7", "--format", "html", "-o", journal.to_str().unwrap()], is_one);
     fs::copy(&journal, place.path("other.db")).unwrap();
-    refused(&["report", "guest-7", "-o", &path("other.db")], is_one);
+    refused(&["report", "guest-7", "--format", "html", "-o", &path("other.db")], is_one);
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(&journal, place.path("link.html")).unwrap();
-        refused(&["report", "guest-7", "-o", &path("link.html")], is_one);
+        refused(&["report", "guest-7", "--format", "html", "-o", &path("link.html")], is_one);
     }
     for end in ["-wal", "-shm", "-journal"] {
         let beside = format!("{}{end}", journal.display());
-        refused(&["report", "guest-7", "-o", &beside], "it belongs to the database journal.db");
+        refused(
+            &["report", "guest-7", "--format", "html", "-o", &beside],
+            "it belongs to the database journal.db",
+        );
         refused(&["cassette", "guest-7", "-o", &beside], "give another file");
     }
     refused(&["ask", "hello", "--trace-file", journal.to_str().unwrap()], is_one);
 
     let trace = path("trace.jsonl");
     place.then(&["ask", RUNNING_CASE, "--conversation", "t", "--trace-file", &trace]).fine();
-    refused(&["report", &trace, "-o", &trace], "the report would replace the trace that it is of");
+    refused(
+        &["report", &trace, "--format", "html", "-o", &trace],
+        "the report would replace the trace that it is of",
+    );
     place.then(&["verify"]).fine();
     assert!(place.then(&["runs"]).fine().contains("guest-7"));
 }
@@ -101,18 +107,79 @@ fn the_form_is_the_one_that_is_asked_for_or_that_the_file_is_named_by() {
         "sequenceDiagram\n    actor P0 as user\n",
     );
     begins(&["report", "guest-7", "--format", "svg"], "<svg xmlns=");
-    for (name, with) in
-        [("a.svg", "<svg "), ("a.mmd", "sequenceDiagram"), ("a.txt", "guest-7 "), ("a.xyz", "<!doctype")]
-    {
+    let begin = [
+        ("a.svg", "<svg "),
+        ("a.mmd", "sequenceDiagram"),
+        ("a.txt", "guest-7 "),
+        ("a.HTM", "<!doctype"),
+        ("a.json", "{\n  \"title\": \"guest-7\""),
+        ("a", "<!doctype"),
+    ];
+    for (name, with) in begin {
         let file = place.path(name);
         place.then(&["report", "guest-7", "-o", file.to_str().unwrap()]).fine();
         assert!(fs::read_to_string(&file).unwrap().starts_with(with), "{name}");
     }
+    // A form that is said goes before the file's name; where neither says it, `--json` does.
+    let (pdf, plain) = (place.path("a.pdf"), place.path("plain"));
+    place.then(&["report", "guest-7", "--format", "text", "-o", pdf.to_str().unwrap()]).fine();
+    assert!(fs::read_to_string(&pdf).unwrap().starts_with("guest-7 "));
+    let told = place.json(&["report", "guest-7", "-o", plain.to_str().unwrap()]);
+    let document = place.then(&["--json", "report", "guest-7"]).fine();
+    assert_eq!((&told["format"], fs::read_to_string(&plain).unwrap()), (&json!("json"), document.clone()));
+    assert_eq!(place.then(&["report", "guest-7", "--format", "json"]).fine(), document);
     let story = place.json(&["report", "guest-7"]);
     assert_eq!((&story["title"], &story["outcome"]["status"]), (&json!("guest-7"), &json!("answered")));
     assert_eq!(
         (&story["hops"][0]["package_bytes"], &story["hops"][0]["history_bytes"]),
         (&json!(105), &json!(406))
+    );
+}
+
+/// No form is chosen that nobody asked for: what a name says that is known to no form, or two flags say against each other, is
+/// told, and nothing is written.
+#[test]
+fn a_form_that_nobody_knows_is_refused() {
+    let place = answered();
+    let refused = |arguments: &[&str], says: &str| {
+        let said = place.then(arguments);
+        assert_eq!((said.code, &*said.out), (2, ""), "{said:?}");
+        assert!(said.err.contains(says), "{}", said.err);
+    };
+    let pdf = place.path("a.pdf");
+    let endings =
+        "the endings are .html, .htm, .svg, .mmd, .mermaid, .txt and .json, and `--format` says the form";
+    refused(&["report", "guest-7", "-o", pdf.to_str().unwrap()], endings);
+    assert!(!pdf.exists());
+    let said = place.then(&["--json", "report", "guest-7", "--format", "text"]);
+    let told = said.json()["error"].clone();
+    assert_eq!((said.code, &told["code"]), (2, &json!("usage")));
+    assert!(told["message"].as_str().unwrap().contains("leave one out"), "{told}");
+}
+
+/// One drawing would put several conversations on the same lines; a page, a text and a document tell them apart.
+#[test]
+fn a_drawing_is_of_one_conversation() {
+    let place = Place::new();
+    let trace = place.path("trace.jsonl");
+    let name = trace.to_str().unwrap();
+    for guest in ["guest-7", "guest-8"] {
+        place.then(&["ask", "--conversation", guest, RUNNING_CASE, "--trace-file", name]).fine();
+    }
+    for format in ["svg", "mermaid"] {
+        let said = place.then(&["report", name, "--format", format]);
+        assert_eq!((said.code, &*said.out), (2, ""));
+        let why = "the trace tells of 2: guest-7, guest-8; say which with `--conversation NAME`";
+        assert!(said.err.contains(why), "{}", said.err);
+        place.then(&["report", name, "--format", format, "--conversation", "guest-8"]).fine();
+    }
+    let text = place.then(&["report", name, "--format", "text"]).fine();
+    assert!(text.starts_with("2 conversations  2 answered\n"), "{text}");
+    let story = place.json(&["report", name]);
+    let outcomes = |run: usize| story["runs"][run]["outcome"]["status"].clone();
+    assert_eq!(
+        (&story["outcome"]["status"], outcomes(0), outcomes(1)),
+        (&json!("several"), json!("answered"), json!("answered"))
     );
 }
 
@@ -200,7 +267,11 @@ fn what_tells_nothing_is_refused_with_what_would_be_right() {
         "give the file of a trace, the name of a run, or `-` for stdin",
     );
     refused(&["report", records.to_str().unwrap()], "no_trace", "`sommelier report guest-7`");
-    refused(&["report", empty.to_str().unwrap()], "no_trace", "it is empty");
+    refused(&["report", empty.to_str().unwrap()], "no_trace", "it is empty: no span came");
+    let other = place.path("trace.log");
+    fs::write(&other, SPAN).unwrap();
+    let known = "there is a file of this name and no run; a trace is known by `.jsonl` at its name's end";
+    refused(&["report", other.to_str().unwrap()], "no_trace", known);
     refused(&["report", "guest-7", "--conversation", "a"], "usage", "a run is one");
     refused(
         &["report", "guest-7", "-o", place.path("no/such/a.html").to_str().unwrap()],
@@ -209,4 +280,16 @@ fn what_tells_nothing_is_refused_with_what_would_be_right() {
     );
     let said = place.hears(SPAN, &["report", "-", "--conversation", "guest-8", "--json"]);
     assert_eq!((said.code, &said.json()["error"]["code"]), (2, &json!("unknown_conversation")));
+    let said = place.hears("", &["report", "-", "--json"]);
+    let told = said.json()["error"].clone();
+    assert_eq!(
+        (&told["code"], &told["message"]),
+        (&json!("no_trace"), &json!("-: it is empty: no span came"))
+    );
+    // Also where there is no journal yet.
+    let none = Place::new();
+    let other = none.path("trace.log");
+    fs::write(&other, SPAN).unwrap();
+    let said = none.then(&["report", other.to_str().unwrap()]);
+    assert!(said.err.contains("sommelier report - <"), "{}", said.err);
 }

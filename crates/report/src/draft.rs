@@ -27,14 +27,7 @@ impl Draft {
             return *place;
         }
         known.insert(name.to_owned(), self.story.parts.len());
-        self.story.parts.push(Part {
-            kind,
-            name: name.to_owned(),
-            model_calls: 0,
-            tool_calls: 0,
-            input_tokens: 0,
-            output_tokens: 0,
-        });
+        self.story.parts.push(Part::new(kind, name));
         self.story.parts.len() - 1
     }
 
@@ -81,6 +74,11 @@ impl Draft {
         run
     }
 
+    /// The run of this path, found within another one: a new one is its branch, by a tool that the source does not tell.
+    pub(crate) fn run_within(&mut self, path: &str, around: usize) -> usize {
+        self.runs.get(path).copied().unwrap_or_else(|| self.branch(path, around, ""))
+    }
+
     fn grow(&mut self, path: &str, within: Option<usize>, place: usize) -> usize {
         let run = self.story.runs.len();
         if within.is_none() || !path.is_empty() {
@@ -95,24 +93,9 @@ impl Draft {
         self.timed(at_us, None, run, what);
     }
 
-    /// Something that took time. What it cost its agent is counted.
+    /// Something that took time.
     pub(crate) fn timed(&mut self, at_us: u64, took_us: Option<u64>, run: usize, what: What) {
-        match &what {
-            What::Replied { agent, input_tokens, output_tokens, error: None, .. } => {
-                if let Some(part) = self.story.parts.get_mut(*agent) {
-                    part.model_calls += 1;
-                    part.input_tokens = part.input_tokens.saturating_add(input_tokens.unwrap_or_default());
-                    part.output_tokens = part.output_tokens.saturating_add(output_tokens.unwrap_or_default());
-                }
-            }
-            What::Ran { agent, .. } => {
-                if let Some(part) = self.story.parts.get_mut(*agent) {
-                    part.tool_calls += 1;
-                }
-            }
-            _ => {}
-        }
-        self.story.events.push(Event { at_us, took_us, run, what });
+        self.story.happened(Event { at_us, took_us, run, what });
     }
 
     pub(crate) fn note(
@@ -148,9 +131,7 @@ impl Draft {
     /// The story, with each way counted that was gone. The matrices say which there are, each with its place.
     pub(crate) fn finish(mut self, relays: Vec<(usize, Matrix)>) -> Story {
         self.story.relays = self.count_ways(relays);
-        let story = &mut self.story;
-        story.began_us = story.events.iter().map(begin).min().unwrap_or_default();
-        story.ended_us = story.events.iter().map(|event| event.at_us).max().unwrap_or_default();
+        self.story.date();
         self.story
     }
 
@@ -234,11 +215,6 @@ impl Tally {
             way.refused += u64::from(came == Came::Refused);
         }
     }
-}
-
-/// When something began.
-fn begin(event: &Event) -> u64 {
-    event.at_us.saturating_sub(event.took_us.unwrap_or_default())
 }
 
 /// JSON as it is, or a text that is none as a string.

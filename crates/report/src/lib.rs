@@ -31,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod conversations;
 mod draft;
 mod drawn;
 pub mod html;
@@ -51,7 +52,7 @@ mod tree;
 mod who;
 
 pub use markup::Markup;
-pub use spans::{LONGEST_LINE, MOST_BYTES, NoStory};
+pub use spans::{LONGEST_LINE, MOST_BYTES, NoStory, listed};
 pub use story::{
     Ask, Decision, Event, Finding, Hop, Kind, Matrix, Outcome, Part, Passage, Passes, Piece, Question,
     Refused, Run, Source, Spent, Story, Way, What,

@@ -17,7 +17,8 @@ const LONGEST_NAME: usize = 60;
 const MOST: usize = 49_000;
 
 /// The sequence as a Mermaid diagram, for a document that draws such. Nothing that a run says is taken for Mermaid's own
-/// words: whatever is not a letter, a digit or plain punctuation stands as its number.
+/// words: whatever is not a letter, a digit or plain punctuation stands as its number. Of several conversations it has all on
+/// the same lines, so draw each of [`Story::conversations`] by itself.
 ///
 /// ```
 /// use sommelier_report::{Story, mermaid};

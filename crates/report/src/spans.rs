@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use sommelier_metrics::ClosedSpan;
 
+use crate::conversations::UNNAMED;
 use crate::shown::{counted, short};
 use crate::story::{Story, What};
 use crate::telling::Teller;
@@ -32,6 +33,9 @@ pub enum NoStory {
         /// What is wrong with the first of them.
         first: String,
     },
+    /// There is no line in it.
+    #[error("it is empty: no span came")]
+    Empty,
     /// Its lines are the records of a journal, as `sommelier export` prints them.
     #[error("these are records of a journal, {conversation:?} among them, and no spans")]
     Records {
@@ -55,7 +59,7 @@ pub enum NoStory {
 
 impl Story {
     /// The story that the lines of a [`LinesLayer`](sommelier_metrics::LinesLayer) tell, of one conversation or of all that
-    /// are in them. Lines may be of several processes, and of releases that wrote less into them. Lines that are none, or longer
+    /// are in them: then each has its own [outcome](crate::Run::outcome), and [`Story::conversations`] tells them apart. Lines may be of several processes, and of releases that wrote less into them. Lines that are none, or longer
     /// than [`LONGEST_LINE`], are counted, and a remark tells of them.
     ///
     /// # Errors
@@ -76,11 +80,15 @@ impl Story {
         let told: Vec<usize> = roots.iter().copied().filter(is_wanted).collect();
         told.iter().for_each(|root| teller.root(*root));
         let mut story = teller.finish();
-        story.title = match conversation {
-            Some(conversation) => conversation.to_owned(),
-            None => known.iter().copied().collect::<Vec<_>>().join(", "),
+        let count = story.conversation_count();
+        story.title = match (conversation, known.first()) {
+            (Some(conversation), _) => conversation.to_owned(),
+            (None, _) if count > 1 => counted(count as u64, "conversation", "conversations"),
+            (None, known) => known.copied().unwrap_or(UNNAMED).to_owned(),
         };
-        story.remarks = file.remarks(&story, known.len(), conversation.is_some());
+        let mut remarks = file.remarks(&story, known.len(), conversation.is_some());
+        remarks.splice(0..0, story.remarks);
+        story.remarks = remarks;
         Ok(story)
     }
 }
@@ -135,7 +143,7 @@ impl File {
             }
         }
         if tree.nodes.is_empty() {
-            let first = bad.map_or_else(|| "it is empty".to_owned(), |(_, first)| first);
+            let Some((_, first)) = bad else { return Err(NoStory::Empty) };
             return Err(NoStory::NoSpan { lines: count, first });
         }
         tree.link();
@@ -217,8 +225,8 @@ fn must_be_no_record(line: &[u8]) -> Result<(), NoStory> {
     }
 }
 
-/// The first conversations of many.
-fn listed(known: &[String]) -> String {
+/// The first names of many, for a message.
+pub fn listed(known: &[String]) -> String {
     let named: Vec<String> = known.iter().take(MOST_NAMED).map(|name| short(name, 80)).collect();
     match known.len().saturating_sub(MOST_NAMED) {
         0 => named.join(", "),

@@ -9,7 +9,7 @@ use sommelier_protocol::RawJson;
 /// [`remarks`](Self::remarks) says so in words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Story {
-    /// The conversation's name; of several, all of them.
+    /// The conversation's name; of several, how many they are: their names are those of the [runs](Self::runs).
     pub title: String,
     /// Where it was read.
     pub source: Source,
@@ -19,7 +19,7 @@ pub struct Story {
     pub began_us: u64,
     /// When the last of it happened.
     pub ended_us: u64,
-    /// What it came to.
+    /// What it came to; of several conversations [each](Run::outcome) came to something of its own.
     pub outcome: Outcome,
     /// Who took part, in the order in which they first did. Events name them by their place here.
     pub parts: Vec<Part>,
@@ -58,7 +58,8 @@ pub enum Source {
 /// What a run came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The end in a word, such as `answered`; `waiting` for a person, `opened` before anybody spoke, `open` where it goes on.
+    /// The end in a word, such as `answered`; `waiting` for a person, `opened` before anybody spoke, `open` where it goes on, and
+    /// `several` of several conversations.
     pub status: String,
     /// The answer.
     pub answer: Option<String>,
@@ -106,6 +107,9 @@ pub struct Run {
     pub within: Option<usize>,
     /// What a branch has used of what it was given, its own branches included; empty where the source does not say.
     pub budget: Vec<Spent>,
+    /// What a conversation came to, where the story is of several; of a single one [`Story::outcome`] says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
 }
 
 /// Something that happened.
@@ -449,7 +453,52 @@ pub struct Refused<'s> {
     pub detail: &'s str,
 }
 
+impl Part {
+    /// Somebody who has cost nothing yet.
+    pub(crate) fn new(kind: Kind, name: &str) -> Self {
+        Self { kind, name: name.to_owned(), model_calls: 0, tool_calls: 0, input_tokens: 0, output_tokens: 0 }
+    }
+
+    /// Counts nothing any more.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::new(self.kind, &self.name);
+    }
+}
+
+impl Event {
+    /// When it began.
+    pub(crate) fn began_us(&self) -> u64 {
+        self.at_us.saturating_sub(self.took_us.unwrap_or_default())
+    }
+}
+
 impl Story {
+    /// Something happened. What it cost its agent is counted.
+    pub(crate) fn happened(&mut self, event: Event) {
+        match &event.what {
+            What::Replied { agent, input_tokens, output_tokens, error: None, .. } => {
+                if let Some(part) = self.parts.get_mut(*agent) {
+                    part.model_calls += 1;
+                    part.input_tokens = part.input_tokens.saturating_add(input_tokens.unwrap_or_default());
+                    part.output_tokens = part.output_tokens.saturating_add(output_tokens.unwrap_or_default());
+                }
+            }
+            What::Ran { agent, .. } => {
+                if let Some(part) = self.parts.get_mut(*agent) {
+                    part.tool_calls += 1;
+                }
+            }
+            _ => {}
+        }
+        self.events.push(event);
+    }
+
+    /// Says when it began and ended, as its events do.
+    pub(crate) fn date(&mut self) {
+        self.began_us = self.events.iter().map(Event::began_us).min().unwrap_or_default();
+        self.ended_us = self.events.iter().map(|event| event.at_us).max().unwrap_or_default();
+    }
+
     /// The part at a place; one that is not there has no name.
     pub fn part(&self, place: usize) -> &str {
         self.parts.get(place).map_or("", |part| &part.name)

@@ -20,7 +20,8 @@ const LETTER: i32 = 64;
 /// The colours and lines of drawings, for whoever puts one into a page.
 pub const STYLE: &str = concat!(include_str!("style/theme.css"), include_str!("style/svg.css"));
 
-/// The sequence diagram by itself, as a file that any browser shows.
+/// The sequence diagram by itself, as a file that any browser shows. Of several conversations it has all on the same lines, so
+/// draw each of [`Story::conversations`] by itself.
 ///
 /// ```
 /// use sommelier_report::{Story, svg};
@@ -436,8 +437,14 @@ impl<'c, 's> Drawing<'c, 's> {
         let (width, foot) = (self.width, self.y + 6);
         let is_long = foot > 700;
         let height = foot + if is_long { HEAD + MARGIN } else { MARGIN };
-        out.raw("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sequence\" role=\"img\" aria-labelledby=\"sequence-title ");
-        out.raw("sequence-desc\" width=\"")
+        let (title, desc) = (self.cast.id("sequence-title"), self.cast.id("sequence-desc"));
+        out.raw(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sequence\" role=\"img\" aria-labelledby=\"",
+        );
+        out.own(&title)
+            .raw(" ")
+            .own(&desc)
+            .raw("\" width=\"")
             .number(width)
             .raw("\" height=\"")
             .number(height)
@@ -445,8 +452,10 @@ impl<'c, 's> Drawing<'c, 's> {
         out.number(width)
             .raw(" ")
             .number(height)
-            .raw("\"><title id=\"sequence-title\">Who spoke to whom in ");
-        out.text(&short(&self.cast.title, 80)).raw("</title><desc id=\"sequence-desc\">");
+            .raw("\"><title id=\"")
+            .own(&title)
+            .raw("\">Who spoke to whom in ");
+        out.text(&short(&self.cast.title, 80)).raw("</title><desc id=\"").own(&desc).raw("\">");
         out.text(&describe(self.cast)).raw("</desc>");
         if let Some(style) = style {
             // Its own text, without a sign that markup knows.

@@ -5,9 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sommelier_metrics::names;
 
+use crate::conversations::SEVERAL;
 use crate::draft::{Draft, json};
-use crate::story::{Finding, Hop, Outcome, Passage, Question, Source, Spent, Story, What};
+use crate::shown::counted;
+use crate::story::{Finding, Hop, Outcome, Passage, Question, Run, Source, Spent, Story, What};
 use crate::tree::{APPROVAL, Node, Tree};
+
+/// The tag before a package that one agent has handed to another.
+const PACKAGE: &str = "<handoff_package>";
 
 /// Tells what spans say.
 pub(crate) struct Teller<'t> {
@@ -17,6 +22,8 @@ pub(crate) struct Teller<'t> {
     words: BTreeMap<usize, String>,
     /// How each conversation ended last.
     before: BTreeMap<usize, String>,
+    /// How many roots lack spans of their beginning.
+    beheaded: usize,
 }
 
 /// What is still to be told, of spans that may stand within each other as deep as the file is long.
@@ -31,13 +38,13 @@ impl<'t> Teller<'t> {
     pub(crate) fn new(tree: &'t Tree) -> Self {
         let mut draft = Draft::default();
         draft.user();
-        Self { tree, draft, words: BTreeMap::new(), before: BTreeMap::new() }
+        Self { tree, draft, words: BTreeMap::new(), before: BTreeMap::new(), beheaded: 0 }
     }
 
     /// Tells of a span that nothing stands around.
     pub(crate) fn root(&mut self, place: usize) {
         let Some(node) = self.tree.nodes.get(place) else { return };
-        let run = self.draft.run(node.text(names::CONVERSATION_ID).unwrap_or_default());
+        let run = self.draft.run(self.tree.conversation(place).unwrap_or_default());
         if !node.is(names::INVOKE_WORKFLOW) {
             return self.tell(vec![Next::Span(place, run)]);
         }
@@ -51,11 +58,15 @@ impl<'t> Teller<'t> {
             let (from, text) = (self.draft.user(), self.heard(place));
             self.draft.event(node.begin(), run, What::Said { from, to: agent, text });
         }
+        if !goes_on && self.lacks_its_beginning(node, entry) {
+            self.beheaded += 1;
+        }
         self.tell(within(node, run).collect());
         let end = node.text(names::END).or_else(|| node.text(names::ERROR_TYPE)).unwrap_or("open").to_owned();
         let agent = self.last_agent(node, run);
         // What was said before is no answer to what is said next.
-        let answer = self.words.remove(&run).filter(|_| end == "answered");
+        let newest = self.words.remove(&run).filter(|_| end == "answered");
+        let answer = node.text(names::OUTPUT_MESSAGES).and_then(last_text).or(newest);
         match &*end {
             "waiting" => self.draft.note(node.end(), run, agent, "waits for a person", None),
             _ => {
@@ -63,12 +74,28 @@ impl<'t> Teller<'t> {
                 self.draft.event(node.end(), run, What::Ended { agent, end: end.clone(), text });
             }
         }
-        self.draft.story.outcome = Outcome {
+        let outcome = Outcome {
             answer,
             why: node.text(names::MEASURE).map(|measure| format!("{measure} used up")),
             status: end.clone(),
         };
+        if let Some(run) = self.draft.story.runs.get_mut(run) {
+            run.outcome = Some(outcome);
+        }
         self.before.insert(run, end);
+    }
+
+    /// Whether spans of the beginning are missing below a root: the first who acts is not the one that the user spoke to, or
+    /// acts before a model was asked.
+    fn lacks_its_beginning(&self, root: &Node, entry: &str) -> bool {
+        let child = |node: &Node, is_it: fn(&Node) -> bool| {
+            let mut children = node.children.iter().filter_map(|child| self.tree.nodes.get(*child));
+            children.find(|child| is_it(child))
+        };
+        let Some(agent) = child(root, |child| child.is(names::INVOKE_AGENT)) else { return false };
+        let is_ended_well = matches!(root.text(names::END), Some("answered" | "waiting"));
+        let begins_late = child(agent, |_| true).map_or(is_ended_well, |first| !first.is(names::CHAT));
+        agent.text(names::AGENT_NAME) != Some(entry) || begins_late
     }
 
     /// The agent whose activation began last.
@@ -93,7 +120,8 @@ impl<'t> Teller<'t> {
         let Some(node) = self.tree.nodes.get(place) else { return };
         match &*node.span.name {
             names::INVOKE_AGENT => {
-                let run = node.text(names::CONVERSATION_ID).map_or(run, |path| self.draft.run(path));
+                let run =
+                    node.text(names::CONVERSATION_ID).map_or(run, |path| self.draft.run_within(path, run));
                 self.draft.agent(run, node.text(names::AGENT_NAME).unwrap_or_default());
                 next.extend(within(node, run));
             }
@@ -237,13 +265,16 @@ impl<'t> Teller<'t> {
         self.draft.event(node.end(), run, What::Returned { question: place, by });
     }
 
-    /// What the user said, where the first request under a span has it.
+    /// What the user said: a root tells it where contents were asked for, and in lines of an older release the first request
+    /// below it does. What one agent hands to another is not the user's.
     fn heard(&self, place: usize) -> Option<String> {
         let mut next = vec![place];
         while let Some(node) = self.tree.nodes.get(next.pop()?) {
+            if let Some(heard) = node.text(names::INPUT_MESSAGES) {
+                return last_text(heard).filter(|text| !text.contains(PACKAGE));
+            }
             if node.is(names::CHAT) {
-                let heard = messages(node.text(names::INPUT_MESSAGES)?);
-                return heard.iter().rev().filter(|message| message.role == "user").find_map(Message::text);
+                return None;
             }
             next.extend(node.children.iter().rev());
         }
@@ -254,25 +285,35 @@ impl<'t> Teller<'t> {
         // Branches went on side by side, and were told one after the other.
         self.draft.story.events.sort_by_key(|event| event.at_us);
         self.draft.story.source = Source::Trace;
-        // Of what has no root in the file nobody knows that it has ended.
-        if self.draft.story.outcome.status.is_empty() {
-            self.draft.story.outcome.status.push_str("open");
-        }
         let used = Used::of_runs(&self.draft.story);
         let story = &mut self.draft.story;
-        story.budget = used
-            .iter()
-            .zip(&story.runs)
-            .filter(|(_, run)| run.within.is_none())
-            .fold(Used::default(), |mut sum, (used, _)| {
-                sum.add(*used);
-                sum
-            })
-            .spent();
+        story.outcome = outcome(&mut story.runs);
+        story.budget = Used::of_conversations(&used, story);
         for (run, used) in story.runs.iter_mut().zip(used).filter(|(run, _)| run.within.is_some()) {
             run.budget = used.spent();
         }
+        if self.beheaded > 0 {
+            let of = counted(self.beheaded as u64, "message is", "messages are");
+            story.remarks.push(format!(
+                "What first followed from {of} not in the file: spans of the beginning are missing."
+            ));
+        }
         self.draft.finish(Vec::new())
+    }
+}
+
+/// What a story came to, by what its conversations did. Where there is but one, it is the story's alone.
+fn outcome(runs: &mut [Run]) -> Outcome {
+    let named = |status: &str| Outcome { status: status.to_owned(), ..Outcome::default() };
+    let mut conversations: Vec<&mut Run> = runs.iter_mut().filter(|run| run.within.is_none()).collect();
+    match conversations.as_mut_slice() {
+        // Of what has no root in the file nobody knows that it has ended.
+        [] => named("open"),
+        [run] => run.outcome.take().unwrap_or_else(|| named("open")),
+        several => {
+            several.iter_mut().for_each(|run| _ = run.outcome.get_or_insert_with(|| named("open")));
+            named(SEVERAL)
+        }
     }
 }
 
@@ -283,7 +324,7 @@ fn within<'t>(node: &'t Node, run: usize) -> impl Iterator<Item = Next<'t>> {
 
 /// What a run has used, its branches included.
 #[derive(Clone, Copy, Debug, Default)]
-struct Used {
+pub(crate) struct Used {
     model_calls: u64,
     tool_calls: u64,
     tokens: u64,
@@ -291,7 +332,7 @@ struct Used {
 }
 
 impl Used {
-    fn of_runs(story: &Story) -> Vec<Self> {
+    pub(crate) fn of_runs(story: &Story) -> Vec<Self> {
         let mut all = vec![Self::default(); story.runs.len()];
         for event in &story.events {
             let Some(used) = all.get_mut(event.run) else { continue };
@@ -320,6 +361,14 @@ impl Used {
         all
     }
 
+    /// What all conversations have used, with their branches.
+    pub(crate) fn of_conversations(used: &[Self], story: &Story) -> Vec<Spent> {
+        let of_one = used.iter().zip(&story.runs).filter(|(_, run)| run.within.is_none());
+        let mut sum = Self::default();
+        of_one.for_each(|(used, _)| sum.add(*used));
+        sum.spent()
+    }
+
     fn add(&mut self, other: Self) {
         self.model_calls += other.model_calls;
         self.tool_calls += other.tool_calls;
@@ -342,6 +391,11 @@ impl Used {
 struct Message {
     role: String,
     parts: Vec<Value>,
+}
+
+/// The last that somebody said who is no tool: the user in a request, the model in a reply.
+fn last_text(text: &str) -> Option<String> {
+    messages(text).iter().rev().filter(|message| message.role != "tool").find_map(Message::text)
 }
 
 fn messages(text: &str) -> Vec<Message> {

@@ -21,6 +21,16 @@ const DEEPEST: usize = 16;
 pub fn document(story: &Story) -> String {
     let (cast, mut out) = (Cast::of(story), String::new());
     head(story, &mut out);
+    if story.conversation_count() > 1 {
+        budget(story, &mut out);
+        routes(story, &mut out);
+        let all = story.conversations();
+        for (one, number) in all.iter().zip(1_usize..) {
+            let _ = write!(out, "\n── conversation {number} of {} ──\n", all.len());
+            out.push_str(&document(one));
+        }
+        return out;
+    }
     events(&cast, &mut out);
     hops(story, &mut out);
     refusals(story, &mut out);
@@ -30,13 +40,20 @@ pub fn document(story: &Story) -> String {
     out
 }
 
+/// What a story came to: of several conversations how many came to what.
+fn came_to(story: &Story) -> String {
+    let counts: Vec<String> =
+        story.outcomes().into_iter().map(|(status, count)| format!("{count} {}", in_line(status))).collect();
+    if counts.is_empty() { in_line(&story.outcome.status) } else { counts.join(", ") }
+}
+
 fn head(story: &Story, out: &mut String) {
     let source = match story.source {
         Source::Journal { records, .. } => counted(records as u64, "record", "records"),
         Source::Trace => "a trace".to_owned(),
     };
     let (crossed, behind) = story.bytes();
-    let _ = writeln!(out, "{}  {}", in_line(&story.title), in_line(&story.outcome.status));
+    let _ = writeln!(out, "{}  {}", in_line(&story.title), came_to(story));
     if story.began_us > 0 {
         let _ = writeln!(
             out,

@@ -51,7 +51,11 @@ pub(crate) fn draw(story: &Cast<'_>) -> Option<Timeline> {
     let row = |part: usize| rows.get(&part).copied().unwrap_or(TOP);
     let height = TOP + i32::try_from(lanes.len()).unwrap_or_default() * ROW + 12;
     let mut out = Markup::new();
-    out.raw("<svg class=\"times\" role=\"img\" aria-labelledby=\"times-title times-desc\" width=\"")
+    out.raw("<svg class=\"times\" role=\"img\" aria-labelledby=\"")
+        .own(story.id("times-title"))
+        .raw(" ")
+        .own(story.id("times-desc"))
+        .raw("\" width=\"")
         .number(NAMES + WIDTH + FOOT);
     out.raw("\" height=\"")
         .number(height)
@@ -59,7 +63,8 @@ pub(crate) fn draw(story: &Cast<'_>) -> Option<Timeline> {
         .number(NAMES + WIDTH + FOOT)
         .raw(" ")
         .number(height);
-    out.raw("\"><title id=\"times-title\">What took how long</title><desc id=\"times-desc\">");
+    out.raw("\"><title id=\"").own(story.id("times-title")).raw("\">What took how long</title><desc id=\"");
+    out.own(story.id("times-desc")).raw("\">");
     out.own(format_args!("{} in all. The table of events has each time.", duration(story.took_us())))
         .raw("</desc>");
     axis.draw(height, &mut out);

@@ -1,11 +1,14 @@
 //! The spans of a file, each with those that it stands around.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sommelier_metrics::{ClosedSpan, names};
 
 /// Field: who allowed a tool to run.
 pub(crate) const APPROVAL: &str = "approval";
+
+/// What stands in the path of a branch behind the name of who asked it.
+const BRANCH: char = '/';
 
 /// Spans by who stands around whom.
 #[derive(Default)]
@@ -15,6 +18,8 @@ pub(crate) struct Tree {
     places: BTreeMap<(String, u64), usize>,
     /// How many processes have written lines without the name of a layer.
     unnamed: u64,
+    /// The conversations that the spans of each trace name, with their branches.
+    told: BTreeMap<(String, u64), BTreeSet<String>>,
 }
 
 pub(crate) struct Node {
@@ -66,6 +71,9 @@ impl Tree {
         let known = self.places.entry((layer.clone(), span.span)).or_insert(place);
         if *known != place {
             return false;
+        }
+        if let Some(id) = span.fields.text(names::CONVERSATION_ID) {
+            self.told.entry((layer.clone(), span.trace)).or_default().insert(id.to_owned());
         }
         self.nodes.push(Node { span, layer, parent: None, children: Vec::new() });
         true
@@ -142,7 +150,27 @@ impl Tree {
         roots
     }
 
+    /// The conversation that a span belongs to: of one that stands alone, the one that the others of its trace are of.
     pub(crate) fn conversation(&self, place: usize) -> Option<&str> {
-        self.nodes.get(place)?.text(names::CONVERSATION_ID)
+        let node = self.nodes.get(place)?;
+        let own = node.text(names::CONVERSATION_ID);
+        if own.is_some() && node.is(names::INVOKE_WORKFLOW) {
+            return own;
+        }
+        let told = self.told.get(&(node.layer.clone(), node.span.trace))?;
+        match own {
+            // A branch's path begins with the name of who asked it.
+            Some(own) => {
+                let around = own.match_indices(BRANCH).filter_map(|(end, _)| own.get(..end));
+                Some(around.into_iter().find(|name| told.contains(*name)).unwrap_or(own))
+            }
+            None => {
+                let first = told.first()?;
+                let is_its = |name: &String| {
+                    name == first || name.strip_prefix(&**first).is_some_and(|rest| rest.starts_with(BRANCH))
+                };
+                told.iter().all(is_its).then_some(first)
+            }
+        }
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Cast<'s> {
     /// How many of the same sort came before each who takes part: users, people, agents.
     numbers: Vec<usize>,
     depths: Vec<usize>,
+    /// Which of several conversations it is, from 1; `None` for the whole of a page.
+    number: Option<usize>,
 }
 
 impl<'s> Cast<'s> {
@@ -36,7 +38,17 @@ impl<'s> Cast<'s> {
             // Who asked stands before.
             depths.push(run.within.and_then(|asker| depths.get(asker)).map_or(0, |depth| depth + 1));
         }
-        Self { story, numbers, depths }
+        Self { story, numbers, depths, number: None }
+    }
+
+    /// One of several conversations of a page, by its number.
+    pub(crate) fn one_of(story: &'s Story, number: usize) -> Self {
+        Self { number: Some(number), ..Self::of(story) }
+    }
+
+    /// An id that no other piece of the page has: a page may have pieces of several conversations.
+    pub(crate) fn id(&self, name: &'static str) -> String {
+        self.number.map_or_else(|| name.to_owned(), |number| format!("{name}-{number}"))
     }
 
     /// The story, for as long as it lives.

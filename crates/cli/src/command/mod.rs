@@ -53,8 +53,10 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
         | Command::Cassette { .. }
         | Command::Verify { .. }
         | Command::Export { .. }
-        | Command::Report(_)
         | Command::Replay { .. } => Desk::open(&arguments, Use::Look)?,
+        Command::Report(ref asked) => {
+            Desk::open(&arguments, Use::Look).map_err(|fault| report::or_a_file(asked, fault))?
+        }
     };
     if let Command::Serve(asked) = &arguments.command {
         return crate::serve::run(desk, teller, asked);

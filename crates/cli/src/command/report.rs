@@ -1,11 +1,13 @@
 //! `report`: what happened in a run, or in a file of spans.
 
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
 use sommelier_cassette::write_whole;
 use sommelier_handoff::Divergence;
-use sommelier_report::{NoStory, Source, Story, html, mermaid, svg, text};
+use sommelier_protocol::sight::lines_in_sight;
+use sommelier_report::{NoStory, Source, Story, html, listed, mermaid, svg, text};
 use sommelier_runner::DurableError;
 use sommelier_store::{Journal, JournalError};
 
@@ -60,10 +62,24 @@ pub(super) fn of_run(desk: &Desk, teller: &mut Teller<'_>, asked: &Report) -> Re
         let why = "--conversation is for a trace of several conversations, and a run is one";
         return Err(Fault::caller("usage", why));
     }
-    let run = desk.find(&asked.source)?;
+    let run = desk.find(&asked.source).map_err(|fault| or_a_file(asked, fault))?;
     let (story, is_whole) = story(desk, &run)?;
     form.tell(&story, teller)?;
     Ok(u8::from(!is_whole))
+}
+
+/// Why there is no run; where a file has its name, how that is told.
+pub(super) fn or_a_file(asked: &Report, fault: Fault) -> Fault {
+    if !matches!(fault.code(), "unknown_run" | "no_journal") || !Path::new(&asked.source).is_file() {
+        return fault;
+    }
+    let file = quoted(&asked.source);
+    let why = format!(
+        "{}: there is a file of this name and no run; a trace is known by `.jsonl` at its name's end",
+        asked.source
+    );
+    Fault::caller("no_trace", why)
+        .typed(format!(", and any other is given on stdin: `sommelier report - < {file}`"))
 }
 
 /// What the records of a run say, and whether all of them could be read.
@@ -93,8 +109,20 @@ impl<'a> Form<'a> {
     fn of(asked: &'a Report, teller: &Teller<'_>) -> Result<Self, Fault> {
         let given = asked.output.as_deref();
         let file = given.filter(|file| *file != Path::new("-"));
-        let format = asked.format.or_else(|| file.and_then(of_ending)).unwrap_or(Format::Html);
-        if given.is_none() && format == Format::Html && teller.is_shown && !teller.json {
+        let unsaid = if teller.json { Format::Json } else { Format::Html };
+        let format = match (asked.format, file) {
+            (Some(format), _) => format,
+            (None, Some(file)) => of_ending(file)?.unwrap_or(unsaid),
+            (None, None) => unsaid,
+        };
+        if file.is_none() && teller.json && format != Format::Json {
+            let why = format!(
+                "`--json` and `--format {}` are two forms for the same place: leave one out, or write to a file with `-o`",
+                name(format)
+            );
+            return Err(Fault::caller("usage", why));
+        }
+        if given.is_none() && format == Format::Html && teller.is_shown {
             let why = "a page is not for a terminal: write it to a file with `-o report.html`, or have `--format text`";
             return Err(Fault::caller("usage", why));
         }
@@ -102,10 +130,9 @@ impl<'a> Form<'a> {
     }
 
     fn tell(&self, story: &Story, teller: &mut Teller<'_>) -> Result<(), Fault> {
-        let Some(file) = self.file else {
-            return if teller.json { teller.document(story) } else { teller.whole(&self.written(story)) };
-        };
-        let text = self.written(story);
+        self.must_be_drawable(story)?;
+        let text = self.written(story)?;
+        let Some(file) = self.file else { return teller.whole(&text) };
         write_whole(file, text.as_bytes())
             .map_err(|error| Fault::caller("unwritten", format!("{}: {error}", file.display())))?;
         let (file, bytes) = (file.to_string_lossy().into_owned(), text.len());
@@ -113,13 +140,32 @@ impl<'a> Form<'a> {
         teller.tell(|| said, &Written { file, format: name(self.format), bytes })
     }
 
-    fn written(&self, story: &Story) -> String {
-        match self.format {
+    /// One drawing of several conversations would put all of them on the same lines.
+    fn must_be_drawable(&self, story: &Story) -> Result<(), Fault> {
+        let is_drawing = matches!(self.format, Format::Mermaid | Format::Svg);
+        if !is_drawing || story.conversation_count() < 2 {
+            return Ok(());
+        }
+        let names: Vec<String> = story.conversations().into_iter().map(|one| one.title).collect();
+        let why = format!(
+            "a drawing is of one conversation, and the trace tells of {}: {}; say which with `--conversation NAME`, or have a page or text of all",
+            names.len(),
+            listed(&names)
+        );
+        Err(Fault::caller("several_conversations", why))
+    }
+
+    fn written(&self, story: &Story) -> Result<String, Fault> {
+        Ok(match self.format {
             Format::Html => html::page(story),
             Format::Mermaid => mermaid::document(story),
             Format::Svg => svg::document(story),
             Format::Text => text::document(story),
-        }
+            Format::Json => {
+                let document = serde_json::to_string_pretty(story).map_err(io::Error::other)?;
+                format!("{}\n", lines_in_sight(&document))
+            }
+        })
     }
 }
 
@@ -128,13 +174,24 @@ pub(crate) fn diverged(run: &str, why: Divergence) -> Fault {
     DurableError::Diverged { conversation: run.to_owned(), seq: 1, why: Box::new(why) }.into()
 }
 
-fn of_ending(file: &Path) -> Option<Format> {
-    match file.extension()?.to_str()? {
-        "html" | "htm" => Some(Format::Html),
-        "svg" => Some(Format::Svg),
-        "mmd" | "mermaid" => Some(Format::Mermaid),
-        "txt" => Some(Format::Text),
-        _ => None,
+/// The form that a file is named by; none where its name has no ending.
+fn of_ending(file: &Path) -> Result<Option<Format>, Fault> {
+    let Some(ending) = file.extension() else { return Ok(None) };
+    let ending = ending.to_string_lossy();
+    match &*ending.to_ascii_lowercase() {
+        "html" | "htm" => Ok(Some(Format::Html)),
+        "svg" => Ok(Some(Format::Svg)),
+        "mmd" | "mermaid" => Ok(Some(Format::Mermaid)),
+        "txt" => Ok(Some(Format::Text)),
+        "json" => Ok(Some(Format::Json)),
+        _ => {
+            let why = format!(
+                "{}: no form of a report is named by `.{}`; the endings are .html, .htm, .svg, .mmd, .mermaid, .txt and .json, and `--format` says the form of any other file",
+                file.display(),
+                ending
+            );
+            Err(Fault::caller("usage", why))
+        }
     }
 }
 
@@ -144,5 +201,6 @@ fn name(format: Format) -> &'static str {
         Format::Mermaid => "mermaid",
         Format::Svg => "svg",
         Format::Text => "text",
+        Format::Json => "json",
     }
 }

@@ -41,7 +41,7 @@ fn item(story: &Cast<'_>, event: &Event) -> Markup {
             out.raw("<span class=\"muted\">runs</span> ").code(tool);
             if let Some(word) = approval {
                 out.raw(" ");
-                chip(&word.replace('_', " "), &mut out);
+                chip(word, &mut out);
             }
             failed(error.as_deref(), &mut out);
             more("arguments", input.as_deref(), &mut out);

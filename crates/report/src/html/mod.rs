@@ -2,6 +2,7 @@
 //!
 //! [`page`] is the whole of it. The other functions give its pieces, for a page of somebody else's that has [`STYLE`].
 
+mod conversations;
 mod events;
 mod feed;
 mod hops;
@@ -40,11 +41,10 @@ pub fn page(story: &Story) -> String {
         .raw("</style>\n</head>\n<body>\n");
     out.raw("<a class=\"skip\" href=\"#story\">Skip to the story</a>\n");
     out.put(&head(story));
-    let sections = sections(&Cast::of(story));
+    let cast = Cast::of(story);
+    let sections = sections(&cast);
     out.put(&contents(&sections)).raw("<main id=\"story\" tabindex=\"-1\">\n");
-    for section in &sections {
-        section.write(&mut out);
-    }
+    written_all(&cast, &sections, &mut out);
     out.raw("</main>\n</body>\n</html>\n");
     out.into_string()
 }
@@ -58,12 +58,20 @@ pub fn head(story: &Story) -> Markup {
 
 /// All that the page tells below its head, section by section, behind links to them.
 pub fn body(story: &Story) -> Markup {
-    let sections = sections(&Cast::of(story));
+    let cast = Cast::of(story);
+    let sections = sections(&cast);
     let mut out = contents(&sections);
-    for section in &sections {
-        section.write(&mut out);
-    }
+    written_all(&cast, &sections, &mut out);
     out
+}
+
+fn written_all(story: &Cast<'_>, sections: &[Section], out: &mut Markup) {
+    for section in sections {
+        section.write(out);
+    }
+    if story.conversation_count() > 1 {
+        conversations::each(story, out);
+    }
 }
 
 /// What happened, each event as the inside of an item of a list, in order: as a conversation that is watched shows it.
@@ -128,19 +136,27 @@ fn written(story: &Story, write: fn(&Cast<'_>, &mut Markup)) -> String {
 
 /// A part of the page under a heading.
 struct Section {
-    id: &'static str,
+    id: String,
     name: &'static str,
     body: Markup,
 }
 
 impl Section {
     fn write(&self, out: &mut Markup) {
-        out.raw("<section id=\"")
-            .raw(self.id)
-            .raw("\" aria-labelledby=\"")
-            .raw(self.id)
-            .raw("-name\"><h2 id=\"");
-        out.raw(self.id).raw("-name\">").raw(self.name).raw("</h2>\n").put(&self.body).raw("</section>\n");
+        self.begin(out);
+        out.raw("<h2 id=\"").own(&self.id).raw("-name\">").raw(self.name).raw("</h2>\n");
+        out.put(&self.body).raw("</section>\n");
+    }
+
+    /// As a part of what is told of one conversation.
+    fn write_within(&self, out: &mut Markup) {
+        self.begin(out);
+        out.raw("<h3 id=\"").own(&self.id).raw("-name\">").raw(self.name).raw("</h3>\n");
+        out.put(&self.body).raw("</section>\n");
+    }
+
+    fn begin(&self, out: &mut Markup) {
+        out.raw("<section id=\"").own(&self.id).raw("\" aria-labelledby=\"").own(&self.id).raw("-name\">");
     }
 }
 
@@ -149,47 +165,73 @@ fn contents(sections: &[Section]) -> Markup {
     let mut out = Markup::new();
     out.raw("<nav aria-label=\"Sections\"><ul>");
     for section in sections {
-        out.raw("<li><a href=\"#").raw(section.id).raw("\">").raw(section.name).raw("</a></li>");
+        out.raw("<li><a href=\"#").own(&section.id).raw("\">").raw(section.name).raw("</a></li>");
     }
     out.raw("</ul></nav>\n");
     out
 }
 
-/// The parts that a story has something for.
+/// What writes a part of the page.
+type Write = fn(&Cast<'_>, &mut Markup);
+
+/// The parts that a story has something for: of several conversations what is told of all of them.
 fn sections(story: &Cast<'_>) -> Vec<Section> {
-    type Write = fn(&Cast<'_>, &mut Markup);
-    let all: [(&'static str, &'static str, Write, bool); 10] = [
+    let is_several = story.conversation_count() > 1;
+    let is_any_way = story.relays.iter().any(|relay| !relay.ways.is_empty());
+    let last: [(&'static str, &'static str, Write, bool); 3] = [
+        ("budget", "What it used", tables::budget, !story.parts.is_empty()),
+        ("routes", "Ways taken and not taken", tables::routes, is_any_way),
+        ("names", "Long names in full", names::long, names::is_any_long(story)),
+    ];
+    let mut all = if is_several {
+        vec![("conversations", "The conversations", conversations::table as Write, true)]
+    } else {
+        happened(story, true)
+    };
+    all.extend(last);
+    written_of(story, all)
+}
+
+/// The parts about what happened in a conversation, with drawings or without.
+fn happened(story: &Cast<'_>, is_drawn: bool) -> Vec<(&'static str, &'static str, Write, bool)> {
+    let is_any = !story.events.is_empty();
+    vec![
         ("outcome", "Asked and answered", outcome, true),
-        ("sequence", "Who spoke to whom", in_box, !story.events.is_empty()),
+        ("sequence", "Who spoke to whom", in_box, is_any && is_drawn),
         ("handoffs", "What crossed", hops::all, !story.hops.is_empty()),
         ("questions", "Questions to delegates", hops::questions, !story.questions.is_empty()),
         ("people", "People in the loop", people::asks, !story.asks.is_empty()),
         ("refusals", "Refused, and why", people::refusals, !story.refusals().is_empty()),
-        ("time", "In the course of time", times, !story.events.is_empty()),
-        ("budget", "What it used", tables::budget, !story.parts.is_empty()),
-        (
-            "routes",
-            "Ways taken and not taken",
-            tables::routes,
-            story.relays.iter().any(|relay| !relay.ways.is_empty()),
-        ),
-        ("names", "Long names in full", names::long, names::is_any_long(story)),
-    ];
-    let section = |(id, name, write, is_there): (_, _, Write, bool)| {
+        ("time", "In the course of time", if is_drawn { times } else { events::table }, is_any),
+    ]
+}
+
+fn written_of(story: &Cast<'_>, all: Vec<(&'static str, &'static str, Write, bool)>) -> Vec<Section> {
+    let section = |(id, name, write, is_there): (&'static str, _, Write, bool)| {
         is_there.then(|| {
             let mut body = Markup::new();
             write(story, &mut body);
-            Section { id, name, body }
+            Section { id: story.id(id), name, body }
         })
     };
     all.into_iter().filter_map(section).collect()
 }
 
 fn title(story: &Story, out: &mut Markup) {
-    out.raw("<header class=\"page\"><p class=\"eyebrow\">Sommelier · report of a run</p><h1>")
+    let is_several = story.conversation_count() > 1;
+    out.raw("<header class=\"page\"><p class=\"eyebrow\">Sommelier · report of ");
+    out.raw(if is_several { "several conversations" } else { "a run" })
+        .raw("</p><h1>")
         .value(&short(&story.title, 160));
     out.raw("</h1><p class=\"meta\">");
-    chip(&story.outcome.status, out);
+    if is_several {
+        for (status, count) in story.outcomes() {
+            counted_chip(status, count, out);
+            out.raw(" ");
+        }
+    } else {
+        chip(&story.outcome.status, out);
+    }
     if story.began_us > 0 {
         out.raw(" began <time>")
             .own(moment(story.began_us))
@@ -231,12 +273,28 @@ fn figure(name: &'static str, figure: impl std::fmt::Display, out: &mut Markup) 
 
 /// A word for how something stands.
 fn chip(status: &str, out: &mut Markup) {
-    let class = match status {
-        "answered" | "done" | "taken" => "chip good",
-        "waiting" | "open" | "opened" | "handed_on" | "handed_off" | "partial" => "chip",
-        _ => "chip bad",
-    };
-    out.raw("<span class=\"").raw(class).raw("\">").value(&status.replace('_', " ")).raw("</span>");
+    out.raw("<span class=\"")
+        .raw(class_of(status))
+        .raw("\">")
+        .value(&status.replace('_', " "))
+        .raw("</span>");
+}
+
+/// How often something came to stand so.
+fn counted_chip(status: &str, count: usize, out: &mut Markup) {
+    out.raw("<span class=\"").raw(class_of(status)).raw("\">").own(count).raw(" ");
+    out.value(&status.replace('_', " ")).raw("</span>");
+}
+
+/// The class of a word for how something stands. One that is not known is neither good nor bad.
+fn class_of(status: &str) -> &'static str {
+    match status {
+        "answered" | "done" | "taken" | "approved" | "approved_by_person" | "approve" => "chip good",
+        "unresolved" | "model_refused" | "handoff_refused" | "hop_limit" | "truncated" | "turn_limit"
+        | "budget_spent" | "no_progress" | "contract_broken" | "failed" | "unknown_stop" | "taken_over"
+        | "cancelled" | "unwritten" | "escalated" | "refused" | "denied" | "not_taken" => "chip bad",
+        _ => "chip",
+    }
 }
 
 fn outcome(story: &Cast<'_>, out: &mut Markup) {
@@ -293,9 +351,8 @@ fn in_box(story: &Cast<'_>, out: &mut Markup) {
         "A dashed one comes back, a dotted one goes to a person. A circle is a model call, a box a tool.",
     );
     if let Some(remark) = Drawn::of(story).remark() {
-        out.raw(" <b>")
-            .own(remark)
-            .raw(": <a href=\"#time\">the table of all that happened</a> has them.</b>");
+        out.raw(" <b>").own(remark).raw(": <a href=\"#").own(story.id("time"));
+        out.raw("\">the table of all that happened</a> has them.</b>");
     }
     out.raw("</figcaption></figure>\n");
 }

@@ -1,0 +1,179 @@
+//! Files of spans of several conversations, as a file is to which each run adds its own, and files that were cut.
+#![allow(clippy::unwrap_used, reason = "a test says so by panicking")]
+
+mod harness;
+
+use harness::golden;
+use sommelier_report::{Story, What, html, text};
+
+/// A line of a trace.
+struct Line {
+    name: &'static str,
+    trace: u64,
+    span: u64,
+    parent: Option<u64>,
+    at: u64,
+    took: u64,
+    fields: String,
+}
+
+impl Line {
+    fn text(&self) -> String {
+        let Self { name, trace, span, parent, at, took, fields } = self;
+        let parent = parent.map_or_else(|| "null".to_owned(), |parent| parent.to_string());
+        format!(
+            "{{\"name\":\"{name}\",\"otel_name\":null,\"trace\":{trace},\"span\":{span},\"parent\":{parent},\"follows_from\":[],\
+             \"start_us\":{at},\"duration_us\":{took},\"fields\":{{{fields}}},\"at_us\":{},\"layer\":\"00f067aa0ba902b7\"}}\n",
+            1_796_032_800_000_000 + at
+        )
+    }
+}
+
+/// The member of a span that says what somebody said.
+fn said(member: &str, role: &str, words: &str) -> String {
+    let parts = serde_json::json!([{ "role": role, "parts": [{ "type": "text", "content": words }] }]);
+    format!("\"gen_ai.{member}.messages\":{}", serde_json::Value::from(parts.to_string()))
+}
+
+/// The lines of one message: the clerk's model call and a handoff to the till, whose model answers or does not. Parents stand
+/// behind their children, since a line is written when its span ends.
+fn message(trace: u64, conversation: &str, end: &str) -> Vec<String> {
+    let of =
+        |agent: &str| format!(r#""gen_ai.agent.name":"{agent}","gen_ai.conversation.id":"{conversation}""#);
+    let at = trace * 1_000;
+    let line = |name, number, parent: Option<u64>, at, took, fields| {
+        let (span, parent) = (trace + number, parent.map(|parent| trace + parent));
+        Line { name, trace, span, parent, at, took, fields }.text()
+    };
+    let heard = said("input", "user", &format!("I am {conversation}."));
+    let package =
+        said("input", "user", "clerk has handed you the turn.\n<handoff_package>{}</handoff_package>");
+    let answer = match end {
+        "answered" => format!(",{}", said("output", "assistant", &format!("Good day, {conversation}."))),
+        _ => String::new(),
+    };
+    let clerk = of("clerk");
+    let passed = format!(
+        r#"{clerk},"gen_ai.transfer.target.name":"till","package_bytes":105,"history_bytes":402,"outcome":"taken","hop":1"#
+    );
+    vec![
+        line("chat", 2, Some(1), at + 10, 100, format!("{clerk},{heard}")),
+        line("handoff", 3, Some(1), at + 120, 20, passed),
+        line("invoke_agent", 1, Some(0), at + 5, 150, of("clerk")),
+        line("chat", 5, Some(4), at + 200, 100, format!("{},{package}{answer}", of("till"))),
+        line("invoke_agent", 4, Some(0), at + 190, 120, of("till")),
+        line("invoke_workflow", 0, None, at, 400, format!(r#"{clerk},"end":"{end}",{heard}{answer}"#)),
+    ]
+}
+
+fn lines() -> Vec<String> {
+    let ends = [
+        (40, "tock", "answered"),
+        (10, "tick", "taken_over"),
+        (20, "tack", "answered"),
+        (30, "toe", "unresolved"),
+    ];
+    ends.into_iter().flat_map(|(trace, name, end)| message(trace, name, end)).collect()
+}
+
+/// No single outcome and no joined name: counts by outcome and sums over all, and then each conversation by itself, in the
+/// order in which they began.
+#[test]
+fn several_conversations_are_told_one_by_one() {
+    let story = Story::of_spans(lines().concat().as_bytes(), None).unwrap();
+    assert_eq!(
+        (&*story.title, &*story.outcome.status, &story.outcome.answer),
+        ("4 conversations", "several", &None)
+    );
+    assert_eq!(story.outcomes(), [("taken_over", 1), ("answered", 2), ("unresolved", 1)]);
+    golden("several.txt", &text::document(&story));
+    golden("several.html", &html::page(&story).replace(html::STYLE, "…").replace("><", ">\n<"));
+    golden("several.json", &format!("{}\n", serde_json::to_string_pretty(&story).unwrap()));
+}
+
+/// What is told of a conversation beside others is what is told of it alone, but for what is told of all of them together.
+#[test]
+fn a_conversation_beside_others_is_the_one_that_is_picked() {
+    let lines = lines().concat();
+    let story = Story::of_spans(lines.as_bytes(), None).unwrap();
+    let titles = ["tick", "tack", "toe", "tock"];
+    let all = story.conversations();
+    assert_eq!(all.iter().map(|one| &*one.title).collect::<Vec<_>>(), titles);
+    for one in all {
+        let mut alone = Story::of_spans(lines.as_bytes(), Some(&one.title)).unwrap();
+        (alone.remarks, alone.relays) = (Vec::new(), Vec::new());
+        assert_eq!(one, alone);
+    }
+    let alone = Story::of_spans(lines.as_bytes(), Some("toe")).unwrap();
+    assert_eq!((alone.conversations(), alone.outcomes()), (vec![alone.clone()], vec![]));
+}
+
+/// Each piece of a page has an id of its own, also where several conversations have a piece of the kind.
+#[test]
+fn ids_of_a_page_are_its_own() {
+    let page = html::page(&Story::of_spans(lines().concat().as_bytes(), None).unwrap());
+    let mut ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+    let links = page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next());
+    assert!(links.into_iter().all(|link| ids.contains(&link)));
+}
+
+/// A file may tell of thousands, which nobody looks at one by one.
+#[test]
+fn of_many_conversations_the_first_are_drawn() {
+    let lines: String = (1..=60).flat_map(|n| message(n * 10, &format!("guest-{n}"), "answered")).collect();
+    let page = html::page(&Story::of_spans(lines.as_bytes(), None).unwrap());
+    assert_eq!(page.matches("<svg xmlns").count(), 50);
+    assert_eq!(page.matches("class=\"events\"").count(), 60);
+    assert!(page.contains("The last 10 conversations are told without drawings"));
+}
+
+/// Of a file that lacks its beginning, what one agent handed to another is not what the user said.
+#[test]
+fn a_package_is_never_the_users_words() {
+    let words = |story: &Story| {
+        let said = story.events.iter().filter_map(|event| match &event.what {
+            What::Said { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        said.collect::<Vec<_>>()
+    };
+    let lines = message(10, "tick", "answered");
+    let last = Story::of_spans(lines[3..].concat().as_bytes(), None).unwrap();
+    assert_eq!(words(&last), [Some("I am tick.".to_owned())]);
+    assert_eq!(last.outcome.answer.as_deref(), Some("Good day, tick."));
+    let missing =
+        "What first followed from 1 message is not in the file: spans of the beginning are missing.";
+    assert_eq!(last.remarks[0], missing);
+    // A root of an older release says nothing itself.
+    let heard = said("input", "user", "I am tick.");
+    let older = lines[3..].concat().replace(&format!(",{heard}"), "");
+    assert_eq!(words(&Story::of_spans(older.as_bytes(), None).unwrap()), [None]);
+    let whole = lines.concat().replace(&format!("\"end\":\"answered\",{heard}"), "\"end\":\"answered\"");
+    let whole = Story::of_spans(whole.as_bytes(), None).unwrap();
+    assert_eq!(words(&whole), [Some("I am tick.".to_owned())]);
+    assert!(!whole.remarks.iter().any(|remark| remark == missing));
+}
+
+/// A span that stands alone belongs to the conversation of its trace, also where it does not say to which.
+#[test]
+fn a_span_without_its_parents_is_of_the_conversation_of_its_trace() {
+    let lines = message(10, "tick", "answered");
+    let story =
+        Story::of_spans([&lines[1], &lines[3], &lines[5]].map(String::as_str).concat().as_bytes(), None)
+            .unwrap();
+    assert_eq!((&*story.title, story.runs.len(), story.taken().count()), ("tick", 1, 1));
+    // Two conversations in one trace: nobody knows whose it is.
+    let named = |name: &str| format!("\"gen_ai.conversation.id\":\"{name}\"");
+    let nameless = lines[1].replace(&named("tick"), "\"id\":\"none\"");
+    let other = lines[5].replace(&named("tick"), &named("tock")).replace("\"span\":10", "\"span\":20");
+    let told = |lines: &[&str]| {
+        let story = Story::of_spans(lines.concat().as_bytes(), None).unwrap();
+        story.conversations().into_iter().map(|one| one.title).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[&nameless, &lines[5]]), ["tick"]);
+    assert_eq!(told(&[&nameless, &lines[5], &other]), ["tick", "tock", "(no name)"]);
+}
