@@ -31,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod asking;
 mod conversations;
 mod draft;
 mod drawn;

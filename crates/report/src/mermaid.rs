@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::asking::asking;
 use crate::drawn::{Drawn, Step, gap};
 use crate::shown::{bytes, counted, short};
 use crate::story::{Finding, Kind, Passage, Story, What};
-use crate::svg::asking;
 use crate::who::Cast;
 
 /// The longest text of a message, in columns.

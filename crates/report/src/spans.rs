@@ -8,7 +8,7 @@ use sommelier_metrics::ClosedSpan;
 use crate::conversations::UNNAMED;
 use crate::shown::{counted, short};
 use crate::story::{Story, What};
-use crate::telling::Teller;
+use crate::telling::{Teller, WAITS};
 use crate::tree::Tree;
 
 /// The most bytes of a file that a story is made of: 256 MiB. What is read of it takes a few times as much memory.
@@ -86,7 +86,7 @@ impl Story {
             (None, _) if count > 1 => counted(count as u64, "conversation", "conversations"),
             (None, known) => known.copied().unwrap_or(UNNAMED).to_owned(),
         };
-        let mut remarks = file.remarks(&story, known.len(), conversation.is_some());
+        let mut remarks = file.remarks(&story, &told, known.len(), conversation.is_some());
         remarks.splice(0..0, story.remarks);
         story.remarks = remarks;
         Ok(story)
@@ -151,7 +151,7 @@ impl File {
     }
 
     /// What the file does not tell, or could not be read in it.
-    fn remarks(&self, story: &Story, conversations: usize, is_one: bool) -> Vec<String> {
+    fn remarks(&self, story: &Story, told: &[usize], conversations: usize, is_one: bool) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Some((count, first)) = &self.bad {
             remarks.push(match count {
@@ -162,8 +162,8 @@ impl File {
         if is_one && conversations > 1 {
             remarks.push(format!("The file tells of {} more conversations.", conversations - 1));
         }
-        let lost =
-            self.tree.nodes.iter().filter(|node| node.parent.is_none() && !node.span.is_root()).count();
+        let roots = told.iter().filter_map(|root| self.tree.nodes.get(*root));
+        let lost = roots.filter(|node| !node.span.is_root()).count();
         if lost > 0 {
             remarks.push(format!(
                 "The spans around {lost} others are not in the file, so these stand by themselves."
@@ -185,7 +185,12 @@ impl File {
             remarks.push("No words, arguments or packages are in the trace: they are there only where they were asked for.".to_owned());
         }
         remarks.push("A trace tells which ways were gone, and not which there are; what was used, and not how much there was.".to_owned());
-        if self.tree.nodes.iter().any(|node| node.is_of_people()) {
+        let is_of_people = |what: &What| match what {
+            What::Noted { note, .. } => note == WAITS,
+            What::Ran { approval: Some(approval), .. } => approval == "approved_by_person",
+            _ => false,
+        };
+        if story.events.iter().any(|event| is_of_people(&event.what)) {
             remarks.push(
                 "A trace tells that a person was waited for, and not what was asked and answered.".to_owned(),
             );

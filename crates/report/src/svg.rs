@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::asking::asking;
 use crate::drawn::{Drawn, Step, gap};
 use crate::markup::Markup;
 use crate::shown::{bytes, counted, duration, fitting, short, width};
@@ -308,9 +309,9 @@ impl<'c, 's> Drawing<'c, 's> {
         let height = if more.is_empty() { 24 } else { 38 };
         let out = &mut self.shapes;
         rect(out, class, (x, y), (150, height), 4);
-        self.words("label start mono", x + 8, y + 16, 128, &label);
+        self.words("label in start mono", x + 8, y + 16, 128, &label);
         if !more.is_empty() {
-            self.words("label start muted", x + 8, y + 31, 138, &more);
+            self.words("label in start muted", x + 8, y + 31, 138, &more);
         }
         self.y += height + 8;
         self.line = self.y - 8;
@@ -421,7 +422,7 @@ impl<'c, 's> Drawing<'c, 's> {
         let out = &mut self.shapes;
         rect(out, class, (x, self.y), (wide, 20), 10);
         self.line = self.y + 4;
-        self.words("label", x + wide / 2, self.y + 14, wide.max(260), words);
+        self.words("label in", x + wide / 2, self.y + 14, wide.max(260), words);
         self.y += 28;
     }
 
@@ -553,19 +554,6 @@ pub(crate) fn describe(story: &Story) -> String {
         story.refusals().len(),
         story.outcome.status.replace('_', " "),
     )
-}
-
-/// What is asked of a person, in a word or two.
-pub(crate) fn asking(asks: &str) -> &'static str {
-    match asks {
-        "tool" => "may run",
-        "handoff" => "may go to",
-        "words" => "asks:",
-        "escalation" => "escalates, refused by",
-        "in_doubt" => "has it happened:",
-        "repeat" => "once more:",
-        _ => "asks about",
-    }
 }
 
 fn quoted(text: &str) -> String {

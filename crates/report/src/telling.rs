@@ -14,6 +14,10 @@ use crate::tree::{APPROVAL, Node, Tree};
 /// The tag before a package that one agent has handed to another.
 const PACKAGE: &str = "<handoff_package>";
 
+/// What is noted of a run that waits, and of one that does no longer.
+pub(crate) const WAITS: &str = "waits for a person";
+pub(crate) const GOES_ON: &str = "goes on";
+
 /// Tells what spans say.
 pub(crate) struct Teller<'t> {
     tree: &'t Tree,
@@ -53,7 +57,7 @@ impl<'t> Teller<'t> {
         let goes_on = node.text(names::RESUMED_TRACE).is_some()
             || self.before.get(&run).is_some_and(|end| end == "waiting");
         if goes_on {
-            self.draft.note(node.begin(), run, Some(agent), "goes on", None);
+            self.draft.note(node.begin(), run, Some(agent), GOES_ON, None);
         } else {
             let (from, text) = (self.draft.user(), self.heard(place));
             self.draft.event(node.begin(), run, What::Said { from, to: agent, text });
@@ -68,7 +72,7 @@ impl<'t> Teller<'t> {
         let newest = self.words.remove(&run).filter(|_| end == "answered");
         let answer = node.text(names::OUTPUT_MESSAGES).and_then(last_text).or(newest);
         match &*end {
-            "waiting" => self.draft.note(node.end(), run, agent, "waits for a person", None),
+            "waiting" => self.draft.note(node.end(), run, agent, WAITS, None),
             _ => {
                 let text = answer.clone();
                 self.draft.event(node.end(), run, What::Ended { agent, end: end.clone(), text });

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::asking::asking;
 use crate::shown::{LONGEST, bytes, counted, cut, duration, in_line, moment, offset, short, visible};
 use crate::story::{Event, Finding, Hop, Passage, Passes, Source, Spent, Story, What};
-use crate::svg::asking;
 use crate::who::Cast;
 
 /// Branches that lie deeper are indented no further, lest what nests for long fills a terminal with blanks.
@@ -40,6 +40,14 @@ pub fn document(story: &Story) -> String {
     out
 }
 
+/// How long it took, or since when a person is waited for.
+pub(crate) fn how_long(story: &Story) -> String {
+    match &*story.outcome.status {
+        "waiting" => format!("waits for a person since {}", moment(story.ended_us)),
+        _ => format!("took {}", duration(story.took_us())),
+    }
+}
+
 /// What a story came to: of several conversations how many came to what.
 fn came_to(story: &Story) -> String {
     let counts: Vec<String> =
@@ -55,12 +63,7 @@ fn head(story: &Story, out: &mut String) {
     let (crossed, behind) = story.bytes();
     let _ = writeln!(out, "{}  {}", in_line(&story.title), came_to(story));
     if story.began_us > 0 {
-        let _ = writeln!(
-            out,
-            "began {}, took {}, from {source}",
-            moment(story.began_us),
-            duration(story.took_us())
-        );
+        let _ = writeln!(out, "began {}, {}, from {source}", moment(story.began_us), how_long(story));
     }
     let hops = counted(story.taken().count() as u64, "handoff", "handoffs");
     let refused = story.refusals().len();
@@ -85,7 +88,7 @@ fn events(story: &Cast<'_>, out: &mut String) {
     if story.events.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nevents");
+    let _ = writeln!(out, "\nevents, each when it was over, with how long it took");
     for event in &story.events {
         let at = offset(event.at_us.saturating_sub(story.began_us));
         let took =
@@ -95,9 +98,14 @@ fn events(story: &Cast<'_>, out: &mut String) {
     }
 }
 
+/// The name of somebody, as lines have it.
+pub(crate) fn named(story: &Story, place: usize) -> String {
+    short(story.part(place), 60)
+}
+
 /// What happened, in a line.
 pub(crate) fn said(story: &Story, event: &Event) -> String {
-    let part = |place: usize| short(story.part(place), 60);
+    let part = |place: usize| named(story, place);
     match &event.what {
         What::Said { from, to, text } => {
             let text = text.as_deref().map(|text| format!(": “{}”", short(text, 200))).unwrap_or_default();
@@ -227,9 +235,14 @@ fn refusals(story: &Story, out: &mut String) {
     let _ = writeln!(out, "\nrefused");
     for it in refusals {
         let why = if it.detail.is_empty() { it.code } else { it.detail };
-        let by = if it.guard.is_empty() { String::new() } else { format!(" by {}", short(it.guard, 60)) };
+        let by =
+            if it.guard.is_empty() { String::new() } else { format!(", refused by {}", short(it.guard, 60)) };
         let (from, to, why) = (short(it.from, 60), short(it.to, 60), short(why, 300));
-        let _ = writeln!(out, "  {} of {from} to {to}{by}: {why}", it.what);
+        let _ = match it.what {
+            "tool" => writeln!(out, "  tool {to} of {from}{by}: {why}"),
+            "question" => writeln!(out, "  question of {from} by {to}{by}: {why}"),
+            what => writeln!(out, "  {what} of {from} to {to}{by}: {why}"),
+        };
     }
 }
 
@@ -239,7 +252,7 @@ fn budget(story: &Story, out: &mut String) {
     }
     let _ = writeln!(out, "\nused");
     for spent in &story.budget {
-        let _ = writeln!(out, "  {} {}", share(spent), in_line(&spent.measure));
+        let _ = writeln!(out, "  {}", used(spent));
     }
 }
 
@@ -254,12 +267,23 @@ fn branches(story: &Cast<'_>, out: &mut String) {
         if std::mem::take(&mut is_first) {
             let _ = writeln!(out, "\nused by branches");
         }
-        let used: Vec<String> =
-            budget.iter().map(|spent| format!("{} {}", share(spent), in_line(&spent.measure))).collect();
+        let used: Vec<String> = budget.iter().map(used).collect();
         let blank = "  ".repeat(story.depth(run).min(DEEPEST));
         let who = short(story.part(question.to.unwrap_or(usize::MAX)), 60);
         let _ = writeln!(out, "{blank}{who}, by {}: {}", short(&question.tool, 80), used.join(", "));
     }
+}
+
+/// How much was used of what.
+fn used(spent: &Spent) -> String {
+    let measure = in_line(&spent.measure);
+    // One is one model call, and handoff, by the cap: the plural is that of the first words.
+    let one = match (spent.allowed.unwrap_or(spent.used), measure.split_once("s,")) {
+        (1, Some((one, rest))) => Some(format!("{one},{rest}")),
+        (1, None) => measure.strip_suffix('s').map(str::to_owned),
+        _ => None,
+    };
+    format!("{} {}", share(spent), one.unwrap_or(measure))
 }
 
 /// How much was used, and of how much.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::markup::Markup;
 use crate::shown::{duration, fitting, offset, short};
 use crate::story::{Event, Passage, What};
+use crate::telling::{GOES_ON, WAITS};
 use crate::who::Cast;
 
 /// Beyond so many bars no more are drawn.
@@ -22,6 +23,8 @@ const TOP: i32 = 30;
 const BREAK: i32 = 44;
 /// A break is shorter than this in no case, in microseconds.
 const SHORTEST_BREAK: u64 = 1_000_000;
+/// So wide a wait is drawn that goes on where the source ends: beyond the axis, since nobody knows its length.
+const OPEN: i32 = 60;
 
 /// A drawing of what took how long.
 pub(crate) struct Timeline {
@@ -32,7 +35,9 @@ pub(crate) struct Timeline {
 
 /// The drawing; `None` where everything happened at one moment.
 pub(crate) fn draw(story: &Cast<'_>) -> Option<Timeline> {
-    let all: Vec<Bar> = story.events.iter().filter_map(|event| Bar::of(story, event)).collect();
+    let waits = waits(story);
+    let all: Vec<Bar> =
+        story.events.iter().zip(waits).filter_map(|(event, until)| Bar::of(story, event, until)).collect();
     let count = all.len();
     let mut rows: BTreeMap<usize, i32> = BTreeMap::new();
     let has_row = |bar: &Bar| {
@@ -97,6 +102,22 @@ pub(crate) fn draw(story: &Cast<'_>) -> Option<Timeline> {
     Some(Timeline { drawing: out, left_out: count - bars.len() })
 }
 
+/// Until when each event's run waited, where it is one with which a wait began that has come to its end.
+fn waits(story: &Cast<'_>) -> Vec<Option<u64>> {
+    let mut goes_on: BTreeMap<usize, u64> = BTreeMap::new();
+    let wait = |event: &Event| {
+        match &event.what {
+            What::Noted { note, .. } if note == WAITS => return goes_on.remove(&event.run),
+            What::Noted { note, .. } if note == GOES_ON => _ = goes_on.insert(event.run, event.at_us),
+            _ => {}
+        }
+        None
+    };
+    let mut waits: Vec<Option<u64>> = story.events.iter().rev().map(wait).collect();
+    waits.reverse();
+    waits
+}
+
 /// Something that took time, or a moment.
 struct Bar {
     part: usize,
@@ -108,10 +129,13 @@ struct Bar {
     what: String,
     /// Whether somebody is at work meanwhile, and not just waited for.
     is_work: bool,
+    /// Whether it goes on where the source ends.
+    is_open: bool,
 }
 
 impl Bar {
-    fn of(story: &Cast<'_>, event: &Event) -> Option<Self> {
+    /// The bar of an event. A wait that has come to its end has it then.
+    fn of(story: &Cast<'_>, event: &Event, until: Option<u64>) -> Option<Self> {
         let took = event.took_us.unwrap_or_default();
         let (from_us, until_us) = (event.at_us.saturating_sub(took), event.at_us);
         let bar = |part, class, what: &str| Self {
@@ -122,6 +146,7 @@ impl Bar {
             class,
             what: what.to_owned(),
             is_work: true,
+            is_open: false,
         };
         Some(match &event.what {
             What::Replied { agent, .. } => bar(*agent, "chat", "model"),
@@ -144,6 +169,17 @@ impl Bar {
                     ..bar(ask.person, "asked", &format!("asked about {}", ask.about))
                 }
             }
+            What::Waited { ask } => {
+                let ask = story.asks.get(*ask).filter(|ask| ask.answer.is_none())?;
+                let what = format!("waits for an answer about {}", ask.about);
+                Self { is_work: false, is_open: true, ..bar(ask.person, "asked", &what) }
+            }
+            What::Noted { agent, note, .. } if note == WAITS => Self {
+                until_us: until.unwrap_or(until_us),
+                is_work: false,
+                is_open: until.is_none(),
+                ..bar((*agent)?, "asked", WAITS)
+            },
             What::Said { to, .. } => bar(*to, "pass", "the user speaks"),
             _ => return None,
         })
@@ -173,12 +209,16 @@ impl Bar {
             .number(x1)
             .raw("\" y=\"");
         let (top, height) = if self.class == "asked" { (y + 3, 20) } else { (y + 6, 14) };
-        out.number(top).raw("\" width=\"").number((x2 - x1).max(2)).raw("\" height=\"").number(height);
-        out.raw("\" rx=\"2\"><title>")
-            .text(&short(&self.what, 120))
-            .raw(", ")
-            .own(length)
-            .raw("</title></rect>");
+        out.number(top)
+            .raw("\" width=\"")
+            .number((x2 - x1).max(if self.is_open { OPEN } else { 2 }))
+            .raw("\" height=\"")
+            .number(height);
+        out.raw("\" rx=\"2\"><title>").text(&short(&self.what, 120));
+        if !self.is_open {
+            out.raw(", ").own(length);
+        }
+        out.raw("</title></rect>");
     }
 }
 

@@ -49,10 +49,6 @@ impl Node {
     pub(crate) fn end(&self) -> u64 {
         self.begin().saturating_add(self.span.duration_us)
     }
-
-    pub(crate) fn is_of_people(&self) -> bool {
-        self.text(names::END) == Some("waiting") || self.text(APPROVAL) == Some("approved_by_person")
-    }
 }
 
 impl Tree {

@@ -112,12 +112,18 @@ fn a_drawing_has_as_many_lanes_as_can_be_looked_at() {
 fn the_text_tells_all_of_thousands() {
     for story in [flat(), nested()] {
         let told = text::document(&story);
-        let events = told.split("\nevents\n").nth(1).unwrap().split("\n\n").next().unwrap();
+        let events = told
+            .split("\nevents, each when it was over, with how long it took\n")
+            .nth(1)
+            .unwrap()
+            .split("\n\n")
+            .next()
+            .unwrap();
         assert_eq!(events.lines().count(), story.events.len());
         assert!(told.lines().all(|line| line.chars().count() < 200));
         assert_eq!(
             told.lines()
-                .filter(|line| line.contains(": 1 model calls") || line.contains("0 tool calls, 0 tokens"))
+                .filter(|line| line.contains(": 1 model call,") || line.contains("0 tool calls, 0 tokens"))
                 .count(),
             MANY
         );

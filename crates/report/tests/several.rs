@@ -131,6 +131,21 @@ fn of_many_conversations_the_first_are_drawn() {
     assert!(page.contains("The last 10 conversations are told without drawings"));
 }
 
+/// What is not told of one conversation is no matter of another's: nobody was waited for in it, and nothing is missing around it.
+#[test]
+fn a_remark_is_about_what_is_told() {
+    let lines =
+        [message(10, "tick", "waiting"), message(20, "tack", "answered"), message(30, "toe", "failed")];
+    let cut = [&lines[0].concat(), &lines[1][..5].concat(), &lines[2].concat()].map(String::as_str).concat();
+    let remarks = |name| Story::of_spans(cut.as_bytes(), Some(name)).unwrap().remarks.join(" ");
+    let (people, alone) = ("a person was waited for", "stand by themselves");
+    let says = |name| (remarks(name).contains(people), remarks(name).contains(alone));
+    assert_eq!((says("tick"), says("tack"), says("toe")), ((true, false), (false, true), (false, false)));
+    let page = html::page(&Story::of_spans(cut.as_bytes(), Some("tick")).unwrap());
+    assert!(page.contains("A person is asked. What they are asked is not in the source."));
+    assert!(page.contains("<title>waits for a person</title>"));
+}
+
 /// Of a file that lacks its beginning, what one agent handed to another is not what the user said.
 #[test]
 fn a_package_is_never_the_users_words() {

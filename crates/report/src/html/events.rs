@@ -7,7 +7,7 @@ use crate::text;
 use crate::who::Cast;
 
 pub(super) fn table(story: &Cast<'_>, out: &mut Markup) {
-    out.raw("<table class=\"events\"><caption>All that happened, in order</caption><thead><tr><th scope=\"col\" class=\"num\">At</th>");
+    out.raw("<table class=\"events\"><caption>All that happened, in order: when it was over, and how long it took</caption><thead><tr><th scope=\"col\" class=\"num\">Over at</th>");
     out.raw("<th scope=\"col\">What</th><th scope=\"col\" class=\"num\">Took</th></tr></thead><tbody>\n");
     for event in &story.events {
         out.raw("<tr><td class=\"num\">").own(offset(event.at_us.saturating_sub(story.began_us)));

@@ -1,10 +1,10 @@
 //! A conversation as it is watched: what was said in full, a handoff as a card, and the work between them in a line each.
 
 use super::{chip, hops};
+use crate::asking::asks_a_person;
 use crate::markup::Markup;
 use crate::shown::offset;
 use crate::story::{Event, Finding, What};
-use crate::svg::asking;
 use crate::text;
 use crate::who::Cast;
 
@@ -51,8 +51,9 @@ fn item(story: &Cast<'_>, event: &Event) -> Markup {
         What::Waited { ask } => waited(story, event, *ask, &mut out),
         What::Decided { ask } => decided(story, event, *ask, &mut out),
         What::Noted { agent, detail, .. } => {
-            begin(story, event, agent.unwrap_or(usize::MAX), &mut out);
-            out.sentence(&text::said(story, event));
+            let by = agent.unwrap_or(usize::MAX);
+            begin(story, event, by, &mut out);
+            out.sentence(&behind_the_name(story, event, by));
             more("more", detail.as_deref(), &mut out);
             out.raw("</div>");
         }
@@ -62,7 +63,7 @@ fn item(story: &Cast<'_>, event: &Event) -> Markup {
         }
         What::Returned { question, by } => {
             begin(story, event, *by, &mut out);
-            out.sentence(&text::said(story, event));
+            out.sentence(&behind_the_name(story, event, *by));
             if let Some(Finding::Returned { finding, .. }) =
                 story.questions.get(*question).map(|it| &it.outcome)
             {
@@ -99,7 +100,7 @@ fn ended(story: &Cast<'_>, agent: Option<usize>, (end, text): (&str, Option<&str
 fn waited(story: &Cast<'_>, event: &Event, ask: usize, out: &mut Markup) {
     let Some(ask) = story.asks.get(ask) else { return };
     begin(story, event, ask.from, out);
-    out.raw("<span class=\"chip\">a person is asked</span> ").own(asking(&ask.asks)).raw(" ");
+    out.raw("<span class=\"muted\">").own(asks_a_person(&ask.asks)).raw("</span> ");
     match &*ask.asks {
         "words" => out.value(&ask.about),
         _ => out.code(&ask.about),
@@ -124,7 +125,15 @@ fn decided(story: &Cast<'_>, event: &Event, ask: usize, out: &mut Markup) {
 /// An event in a line.
 fn line(story: &Cast<'_>, event: &Event, by: usize, out: &mut Markup) {
     begin(story, event, by, out);
-    out.sentence(&text::said(story, event)).raw("</div>");
+    out.sentence(&behind_the_name(story, event, by)).raw("</div>");
+}
+
+/// What happened, in a line, behind the name of whose it is.
+fn behind_the_name(story: &Cast<'_>, event: &Event, by: usize) -> String {
+    let said = text::said(story, event);
+    let name = text::named(story, by);
+    let rest = said.strip_prefix(&*name).filter(|_| !name.is_empty());
+    rest.map(|rest| rest.trim_start_matches(':').trim_start().to_owned()).unwrap_or(said)
 }
 
 /// The beginning of a piece of work: whose it is, and when.

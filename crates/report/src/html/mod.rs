@@ -10,10 +10,12 @@ mod names;
 mod people;
 mod tables;
 
+use crate::asking::asks_a_person;
 use crate::drawn::Drawn;
 use crate::markup::Markup;
-use crate::shown::{bytes, counted, duration, moment, short};
+use crate::shown::{bytes, counted, moment, short};
 use crate::story::{Kind, Source, Story, What};
+use crate::text::how_long;
 use crate::who::Cast;
 use crate::{svg, timeline};
 
@@ -233,10 +235,7 @@ fn title(story: &Story, out: &mut Markup) {
         chip(&story.outcome.status, out);
     }
     if story.began_us > 0 {
-        out.raw(" began <time>")
-            .own(moment(story.began_us))
-            .raw("</time>, took ")
-            .own(duration(story.took_us()));
+        out.raw(" began <time>").own(moment(story.began_us)).raw("</time>, ").own(how_long(story));
     }
     match story.source {
         Source::Journal { records, .. } => {
@@ -250,12 +249,13 @@ fn title(story: &Story, out: &mut Markup) {
     let (crossed, behind) = story.bytes();
     let agents = story.parts.iter().filter(|part| matches!(part.kind, Kind::Agent | Kind::Delegate)).count();
     let calls: u64 = story.parts.iter().map(|part| part.model_calls).sum();
-    figure("handoffs", story.taken().count(), out);
+    let taken = story.taken().count();
+    figure(if taken == 1 { "handoff" } else { "handoffs" }, taken, out);
     figure("crossed", bytes(crossed), out);
     figure("left behind", bytes(behind), out);
     figure("refused", story.refusals().len(), out);
-    figure("agents", agents, out);
-    figure("model calls", calls, out);
+    figure(if agents == 1 { "agent" } else { "agents" }, agents, out);
+    figure(if calls == 1 { "model call" } else { "model calls" }, calls, out);
     out.raw("</dl>");
     if !story.remarks.is_empty() {
         out.raw("<div class=\"remarks\" role=\"note\"><h2>What is not here</h2><ul>");
@@ -329,8 +329,12 @@ fn outcome(story: &Cast<'_>, out: &mut Markup) {
                 };
                 out.raw("</div>");
             }
+            What::Waited { ask } => open_ask(story, *ask, out),
             _ => {}
         }
+    }
+    if story.outcome.status == "waiting" && story.asks.is_empty() {
+        out.raw("<p>").raw("<span class=\"chip\">waiting</span> A person is asked. What they are asked is not in the source.</p>");
     }
     if let Some(why) = &story.outcome.why {
         out.raw("<p>It ended so: ").value(why).raw("</p>");
@@ -341,6 +345,25 @@ fn outcome(story: &Cast<'_>, out: &mut Markup) {
     } else if !story.events.iter().any(|event| is_told(&event.what)) {
         out.raw("<p class=\"muted\">What was asked and answered is not in the source.</p>");
     }
+}
+
+/// What a person was asked and has not answered yet.
+fn open_ask(story: &Cast<'_>, ask: usize, out: &mut Markup) {
+    let Some(ask) = story.asks.get(ask).filter(|ask| ask.answer.is_none()) else { return };
+    out.raw("<div class=\"said answer\"><p class=\"by\">");
+    story.named(ask.from, out);
+    out.raw(" ").own(asks_a_person(&ask.asks)).raw(" ");
+    match &*ask.asks {
+        "words" => out.value(&ask.about),
+        _ => out.code(&ask.about),
+    };
+    out.raw(" ");
+    chip("waiting", out);
+    out.raw("</p>");
+    if let Some(detail) = &ask.detail {
+        out.data(detail);
+    }
+    out.raw("</div>");
 }
 
 fn in_box(story: &Cast<'_>, out: &mut Markup) {

@@ -1,16 +1,16 @@
 //! What people were asked, and what was refused.
 
 use super::chip;
+use crate::asking::asks_a_person;
 use crate::markup::Markup;
 use crate::shown::{duration, offset};
-use crate::svg::asking;
 use crate::who::Cast;
 
 pub(super) fn asks(story: &Cast<'_>, out: &mut Markup) {
     for ask in &story.asks {
         out.raw("<article class=\"card\"><header><h3>");
         story.named(ask.from, out);
-        out.raw(" <span class=\"arrow\">").own(asking(&ask.asks)).raw("</span> ");
+        out.raw(" <span class=\"arrow\">").own(asks_a_person(&ask.asks)).raw("</span> ");
         match &*ask.asks {
             "words" => out.value(&ask.about),
             _ => out.code(&ask.about),

@@ -1,0 +1,91 @@
+//! What people are asked: while it is open, and how it is told in a page, a text and a conversation that is watched.
+#![allow(clippy::unwrap_used, reason = "a test says so by panicking")]
+
+mod harness;
+
+use harness::{OnRecord, held, pay, people, running_case};
+use sommelier_handoff::{Agent, Answer, Relay};
+use sommelier_report::{Markup, Story, What, html, text};
+use sommelier_runtime::{ScriptedModel, script};
+
+/// A clerk that wants to pay out, which a person has to allow.
+fn asked(answers: &[harness::Says]) -> OnRecord {
+    let relay = Relay::builder()
+        .agent(Agent::new("clerk", "You book.").tools([pay()]))
+        .entry("clerk")
+        .build()
+        .unwrap();
+    let model = ScriptedModel::new()
+        .turn("clerk", |_| script::call("tu_1", "pay", r#"{"word":"1200 cents to Ada"}"#))
+        .turn("clerk", |_| script::say("So be it."));
+    held(relay, model, "refund-17", &["Give Ada her 12.00 back."], answers)
+}
+
+fn feed(story: &Story) -> String {
+    html::feed(story).iter().map(Markup::as_str).collect::<Vec<_>>().join("\n")
+}
+
+/// A question that nobody has answered stands where the answer would, and in the course of time.
+#[test]
+fn an_open_question_is_told_where_the_answer_would_stand() {
+    let story = asked(&[]).story();
+    let page = html::page(&story);
+    let outcome = page.split("id=\"outcome\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(outcome.contains("asks a person whether it may run <code dir=\"auto\">pay</code>"), "{outcome}");
+    assert!(outcome.contains("<span class=\"chip\"><bdi>waiting</bdi></span>"), "{outcome}");
+    assert!(outcome.contains("1200 cents to Ada"), "{outcome}");
+    assert!(page.contains("<title>waits for an answer about pay</title>"));
+    let since = "waits for a person since 2026-11-30 10:00:0";
+    assert!(page.contains(since) && text::document(&story).contains(since));
+    // Once it is answered the answer tells it.
+    let page = html::page(&asked(&[(Answer::Approve, "Ada", 65_000)]).story());
+    let outcome = page.split("id=\"outcome\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(!outcome.contains("asks a person") && outcome.contains("So be it."), "{outcome}");
+    assert!(!page.contains("waits for a"));
+}
+
+/// What was allowed is not red, and a word that no form knows is neither good nor bad.
+#[test]
+fn a_word_is_as_good_as_it_is() {
+    let mut story = asked(&[(Answer::Approve, "Ada", 65_000)]).story();
+    assert!(feed(&story).contains("<span class=\"chip good\"><bdi>approved by person</bdi></span>"));
+    let mut say = |word: &str| {
+        for event in &mut story.events {
+            if let What::Ran { approval, .. } = &mut event.what {
+                *approval = Some(word.to_owned());
+            }
+        }
+        feed(&story)
+    };
+    assert!(say("approved").contains("<span class=\"chip good\"><bdi>approved</bdi></span>"));
+    assert!(say("denied").contains("<span class=\"chip bad\"><bdi>denied</bdi></span>"));
+    assert!(say("put_off").contains("<span class=\"chip\"><bdi>put off</bdi></span>"));
+}
+
+/// A line of a conversation that is watched begins with the name, and has it once.
+#[test]
+fn whose_it_is_stands_once_in_a_line() {
+    let mut story = asked(&[(Answer::Approve, "Ada", 65_000)]).story();
+    let run = story.events[0].clone();
+    let note = What::Noted { agent: Some(1), note: "asked again, attempt 2".into(), detail: None };
+    story.events.push(sommelier_report::Event { what: note, ..run.clone() });
+    story.events.push(sommelier_report::Event { what: What::CameBack { from: 1, to: 0 }, ..run });
+    let items: Vec<String> = html::feed(&story).iter().map(|item| item.as_str().to_owned()).collect();
+    let [.., noted, back] = &*items else { panic!("{items:?}") };
+    assert!(noted.contains("asked again, attempt 2") && noted.matches("clerk").count() == 1, "{noted}");
+    assert!(back.contains("the turn comes back") && back.matches("clerk").count() == 1, "{back}");
+    let asks = items.iter().find(|item| item.contains("asks a person whether it may run")).unwrap();
+    assert_eq!(asks.matches("clerk").count(), 1, "{asks}");
+}
+
+/// What was refused reads as a sentence, and one of something is one.
+#[test]
+fn a_text_reads_as_people_write() {
+    let no = Answer::Reject { reason: "Too late".into() };
+    let told = text::document(&asked(&[(no, "Ada", 65_000)]).story());
+    assert!(told.contains("  tool pay of clerk, refused by approval: Too late\n"), "{told}");
+    let told = text::document(&people().story());
+    assert!(told.contains("  1 of 1 handoff, by the cap of the guards\n"), "{told}");
+    let page = html::page(&running_case().story());
+    assert!(page.contains("<dt>handoff</dt><dd>1</dd>") && page.contains("<dt>agents</dt><dd>2</dd>"));
+}
