@@ -163,9 +163,16 @@ fn a_drawing_is_of_one_conversation() {
     let place = Place::new();
     let trace = place.path("trace.jsonl");
     let name = trace.to_str().unwrap();
-    for guest in ["guest-7", "guest-8"] {
-        place.then(&["ask", "--conversation", guest, RUNNING_CASE, "--trace-file", name]).fine();
-    }
+    let line = |span: u64, guest: &str| {
+        let fields =
+            format!(r#""gen_ai.agent.name":"clerk","gen_ai.conversation.id":"{guest}","end":"answered""#);
+        let root =
+            SPAN.replace("\"handoff\"", "\"invoke_workflow\"").replace("\"parent\":2", "\"parent\":null");
+        let numbered = root.replace("\"span\":3", &format!("\"span\":{span}"));
+        let (begin, end) = (numbered.find("{\"gen_ai").unwrap(), numbered.find(",\"at_us").unwrap());
+        format!("{}{{{fields}}}{}\n", &numbered[..begin], &numbered[end..])
+    };
+    fs::write(&trace, line(3, "guest-7") + &line(4, "guest-8")).unwrap();
     for format in ["svg", "mermaid"] {
         let said = place.then(&["report", name, "--format", format]);
         assert_eq!((said.code, &*said.out), (2, ""));
