@@ -106,7 +106,7 @@ impl Course<'_> {
     fn comes_in(&mut self, serve: &Serve) -> Result<(), Fault> {
         let browser = self.browser;
         browser.open(&format!("{}/runs", serve.base()))?;
-        browser.shows("Open the address that `sommelier serve` has printed")?;
+        browser.shows("Open the address that sommelier serve has printed")?;
         let said = browser.errors()?;
         if said.iter().any(|error| !error.contains("401")) {
             return Err(format!("the console says: {said:#?}").into());

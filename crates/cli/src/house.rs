@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reservo::booking::Booking;
 use reservo::{Entry, Reservo, demo, specialists};
 use reservo_ledger::SqliteBookings;
-use sommelier_handoff::Relay;
+use sommelier_handoff::{Guard, Guards, OnRefusal, Relay};
 
 use crate::fault::{Fault, Whose};
 
@@ -29,9 +29,14 @@ pub(crate) fn seeds() -> Result<Vec<Booking>, Fault> {
     Ok(demo().bookings.all()?)
 }
 
-/// The three desks over a house. Every conversation has this one relay; at which desk it begins its first words say.
+/// The three desks over a house. Every conversation has this one relay; at which desk it begins its first words say. Desks that
+/// hand over and over end with a person, who has all of it to look at, and not with one more desk.
 pub(crate) fn relay(house: &Arc<Reservo>) -> Result<Relay, Fault> {
+    let guards = Guards::default()
+        .on_refusal(Guard::Cap, OnRefusal::Escalate)
+        .on_refusal(Guard::Pair, OnRefusal::Escalate);
     specialists::relay(house, Entry::Booking)
+        .guards(guards)
         .build()
         .map_err(|errors| Fault::new("definition", Whose::Program, errors))
 }

@@ -1,5 +1,7 @@
 //! `inbox`: what waits for a person.
 
+use std::borrow::Borrow;
+
 use serde::Serialize;
 use sommelier_store::{Journal, JournalError};
 
@@ -90,16 +92,26 @@ fn or_none<T: Default>(
 }
 
 /// The questions that are open, those that are open longest first. A run that cannot be read is told, and hides no other.
-pub(crate) fn open(desk: &Desk, left_out: &mut Vec<LeftOut>) -> Result<Vec<QuestionRow>, Fault> {
+fn open(desk: &Desk, left_out: &mut Vec<LeftOut>) -> Result<Vec<QuestionRow>, Fault> {
     let mut questions = Vec::new();
     for run in desk.store.conversations()? {
-        let read = desk.records(&run).and_then(|records| desk.replay(&run, &records));
-        match read {
-            Ok(replay) => questions
-                .extend(replay.step().map(|step| QuestionRow::all(desk, &run, step)).unwrap_or_default()),
+        match asked_in(desk, &run) {
+            Ok(asked) => questions.extend(asked),
             Err(fault) => left_out.push(LeftOut { run, fault }),
         }
     }
-    questions.sort_by(|one: &QuestionRow, other| (one.since, &one.id).cmp(&(other.since, &other.id)));
+    sort(&mut questions);
     Ok(questions)
+}
+
+/// The questions that are open in a run.
+pub(crate) fn asked_in(desk: &Desk, run: &str) -> Result<Vec<QuestionRow>, Fault> {
+    let replay = desk.replay(run, &desk.records(run)?)?;
+    Ok(replay.step().map(|step| QuestionRow::all(desk, run, step)).unwrap_or_default())
+}
+
+/// Those that are open longest come first.
+pub(crate) fn sort<Q: Borrow<QuestionRow>>(questions: &mut [Q]) {
+    let place = |row: &Q| (row.borrow().since, row.borrow().id.clone());
+    questions.sort_by_cached_key(place);
 }

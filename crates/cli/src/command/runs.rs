@@ -24,7 +24,7 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>) -> Result<u8, Fault> {
 }
 
 /// All runs; what happened last comes first.
-pub(crate) fn all(desk: &Desk) -> Result<Vec<Summary>, Fault> {
+fn all(desk: &Desk) -> Result<Vec<Summary>, Fault> {
     let names = desk.store.conversations()?;
     let summary = |name: &String| Stand::of(desk, name).map(|stand| stand.summary);
     let mut runs = names.iter().map(summary).collect::<Result<Vec<_>, _>>()?;

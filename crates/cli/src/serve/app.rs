@@ -15,6 +15,7 @@ use tracing::dispatcher;
 
 use super::page::said;
 use super::streams::Streams;
+use super::waiting::Waiting;
 use crate::Io;
 use crate::arguments::Lease;
 use crate::desk::{Desk, wait_and_drive};
@@ -35,6 +36,10 @@ const MOST_WITH_ENDS: usize = 2 * MOST_AT_WORK;
 /// Runs of which is remembered what could not be done. The one that failed first is forgotten first.
 const MOST_FAILED: usize = 64;
 
+/// What is told of a thread that has ended in the middle by a fault of ours; what it was stands on the terminal.
+const PANICKED: &str = "this program has a fault, by which the work on this run has ended in the middle; what is on record stays, and the \
+                        terminal that the server was started at has more";
+
 /// What all requests share.
 pub(super) struct App {
     pub(super) desk: &'static Desk,
@@ -47,6 +52,8 @@ pub(super) struct App {
     changes: AtomicU64,
     /// Pages that watch.
     pub(super) streams: Streams,
+    /// What waits for a person.
+    pub(super) waiting: Waiting,
 }
 
 /// What is being done with a run here, or could not be.
@@ -75,6 +82,7 @@ impl App {
             works: Mutex::default(),
             changes: AtomicU64::default(),
             streams: Streams::default(),
+            waiting: Waiting::default(),
         }))
     }
 
@@ -104,8 +112,9 @@ impl App {
         self.enter(run, beside)?;
         let (name, before) = (run.to_owned(), self.last_record(run));
         let drive = move || {
-            let done = self.drive(&name, work);
-            self.leave(&name, done.err().map(|fault| (said(&fault), unsaid)));
+            let mut at_work = AtWork { app: self, run: name, unsaid, done: None };
+            let done = self.drive(&at_work.run, work);
+            at_work.done = Some(done);
         };
         if let Err(error) = thread::Builder::new().name("drive".to_owned()).spawn(drive) {
             self.leave(run, None);
@@ -135,8 +144,6 @@ impl App {
         let settled = dispatcher::with_default(&self.spans, || {
             wait_and_drive(&self.driver, &mut teller, run, Lease::WAITED_FOR, work)
         });
-        // Another command that answers beside this has not to wait for the lease to be over.
-        self.driver.release(run);
         if let Some((told, true)) = self.desk.decider.tape().end() {
             teller.note(&told);
         }
@@ -209,6 +216,28 @@ impl App {
     }
 }
 
+/// A thread at work on a run. When it is dropped the run is free again and the thread's place is too, also where the thread panics.
+struct AtWork {
+    app: &'static App,
+    run: String,
+    unsaid: Option<String>,
+    /// What it has come to; `None` until it has come to something.
+    done: Option<Result<(), Fault>>,
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        // Another command that answers beside this has not to wait for the lease to be over.
+        self.app.driver.release(&self.run);
+        let why = match self.done.take() {
+            Some(Ok(())) => None,
+            Some(Err(fault)) => Some(said(&fault)),
+            None => Some(PANICKED.to_owned()),
+        };
+        self.app.leave(&self.run, why.map(|why| (why, self.unsaid.take())));
+    }
+}
+
 impl Work {
     fn threads(&self) -> usize {
         if let Self::Going(count) = self { *count } else { 0 }
@@ -216,5 +245,33 @@ impl Work {
 
     fn failed_at(&self) -> Option<u64> {
         if let Self::Failed { at, .. } = self { Some(*at) } else { None }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says so by panicking")]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::arguments::Arguments;
+
+    /// The thread's place is free again, whoever asks next gets it, and what was said is not lost.
+    #[test]
+    fn a_work_that_panics_is_told_and_holds_no_place() {
+        let journal = std::env::temp_dir().join(format!("sommelier-app-{}.db", std::process::id()));
+        let store = journal.to_str().unwrap();
+        let arguments = Arguments::try_parse_from(["sommelier", "--store", store, "serve"]).unwrap();
+        let app = App::open(Desk::open_or_make(&arguments).unwrap());
+        for _ in 0..=MOST_AT_WORK {
+            app.begin("a", Some("hello".to_owned()), false, |_| std::panic::panic_any("planted")).unwrap();
+            assert_eq!(app.rest(Duration::from_secs(10)), 0);
+            let Some(Work::Failed { why, unsaid, .. }) = app.work("a") else { panic!("it is not told") };
+            assert_eq!((&*why, unsaid.as_deref()), (PANICKED, Some("hello")));
+        }
+        app.begin("a", None, false, |driver| driver.submit("a", sommelier_runner::Turn::new("Quote Focus pro 3h"))).unwrap();
+        assert_eq!(app.rest(Duration::from_secs(10)), 0);
+        assert!(app.work("a").is_none() && app.last_record("a") > 0);
+        std::fs::remove_file(journal).unwrap();
     }
 }

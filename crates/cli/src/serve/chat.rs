@@ -47,6 +47,11 @@ impl View {
         };
         Ok(Self { seq, items, state: state(app, session, run, &stand), is_going })
     }
+
+    /// Whether there is such a conversation: something of it is on record, or is being done or was not done here.
+    fn is_there(&self, app: &App, run: &str) -> bool {
+        self.seq > 0 || app.work(run).is_some()
+    }
 }
 
 /// What happened by these records.
@@ -72,42 +77,59 @@ pub(super) fn item(place: usize, inside: &Markup) -> Markup {
 /// The page of a new conversation. It has a name from here on, so that a form that is sent twice begins one.
 pub(super) fn fresh(app: &App, session: &Session) -> Result<Answer, Fault> {
     let run = app.desk.fresh_name("chat")?;
+    new(app, session, 200, &run, ("", None))
+}
+
+fn new(
+    app: &App,
+    session: &Session,
+    status: u16,
+    run: &str,
+    (words, fault): (&str, Option<&Fault>),
+) -> Result<Answer, Fault> {
     let mut out = Markup::new();
     out.raw("<main id=\"main\" class=\"chat new\"><p class=\"eyebrow\">Sommelier · hand off the turn, not the transcript</p>");
     out.raw("<h1>What can the house do for you?</h1><p class=\"muted\">Rooms by the hour: a quote, a booking, the rules. Watch who has the turn, and what crosses when it is handed over.</p>");
-    composer(session, &run, "", &mut out)?;
+    if let Some(fault) = fault {
+        page::notice(&page::said(fault), &mut out);
+    }
+    composer(session, run, words, &mut out)?;
     out.raw("<div class=\"examples\"><p class=\"muted\" id=\"try\">Or try</p><ul aria-labelledby=\"try\">");
     for example in EXAMPLES {
         out.raw("<li>");
         form(session, "/say", "example", &mut out);
-        hidden("run", &encoded(&run), &mut out);
+        hidden("run", &encoded(run), &mut out);
         hidden("key", &by_chance()?, &mut out);
         hidden("text", example, &mut out);
         out.raw("<button type=\"submit\">").text(example).raw("</button></form></li>");
     }
     out.raw("</ul></div></main>\n");
-    Ok(framed(session, 200, "Chat", Place::Chat, &out))
+    Ok(framed(app, session, status, "Chat", Place::Chat, &out))
 }
 
 /// The page of a conversation.
 pub(super) fn page(app: &App, session: &Session, run: &str) -> Result<Answer, Fault> {
     let view = View::of(app, session, run)?;
-    if view.seq == 0 && app.work(run).is_none() {
+    if !view.is_there(app, run) {
         return Err(crate::fault::unknown_run(run));
     }
-    whole(200, session, run, &view, ("", None))
+    whole(app, session, 200, run, &view, ("", None))
 }
 
-/// The page again, with words that were not taken.
+/// The page again, with words that were not taken. Where they would have begun a conversation there is none yet to be shown.
 pub(super) fn refused(app: &App, session: &Session, run: &str, words: &str, fault: &Fault) -> Answer {
-    let view = View::of(app, session, run);
-    let shown = view.and_then(|view| whole(page::status(fault), session, run, &view, (words, Some(fault))));
-    shown.unwrap_or_else(|fault| page::fault(session, &fault, None))
+    let (status, said) = (page::status(fault), (words, Some(fault)));
+    let shown = View::of(app, session, run).and_then(|view| match view.is_there(app, run) {
+        true => whole(app, session, status, run, &view, said),
+        false => new(app, session, status, run, said),
+    });
+    shown.unwrap_or_else(|fault| page::fault(app, session, &fault, None))
 }
 
 fn whole(
-    status: u16,
+    app: &App,
     session: &Session,
+    status: u16,
     run: &str,
     view: &View,
     (words, fault): (&str, Option<&Fault>),
@@ -135,7 +157,7 @@ fn whole(
     }
     composer(session, run, words, &mut out)?;
     out.raw("</main>\n");
-    Ok(framed(session, status, run, Place::Chat, &out))
+    Ok(framed(app, session, status, run, Place::Chat, &out))
 }
 
 fn composer(session: &Session, run: &str, words: &str, out: &mut Markup) -> Result<(), Fault> {
@@ -161,7 +183,11 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
     } else {
         &summary.status
     };
-    out.raw("<p id=\"status\" class=\"status\">");
+    out.raw("<p id=\"status\" class=\"status\"");
+    if let Ok(count) = app.waiting.count(app.desk) {
+        out.raw(" data-waiting=\"").own(count).raw("\"");
+    }
+    out.raw(">");
     chip(status, &mut out);
     if let Some(agent) = &summary.agent {
         out.raw(if status == RUNNING { " <span class=\"dots\">" } else { " <span>" }).value(agent);

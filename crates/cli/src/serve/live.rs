@@ -75,16 +75,16 @@ pub(super) fn chat(
 /// The events of the inbox.
 pub(super) fn inbox(app: &'static App, session: &Session, (ends, request): (Ends, &Request)) -> Answer {
     let stream = app.streams.enter(ends, request);
-    let (session, mut state, mut place) = (session.clone(), Markup::new(), None);
+    let (session, from, mut state, mut place) = (session.clone(), inbox::from(request), Markup::new(), None);
     watched(stream, move |is_time| {
-        // To look at all runs takes long where there are many; whether any of them has gone on is soon known.
+        // Whether any run has gone on is soon known.
         let Some(heads) = is_time.then(|| app.desk.store.heads().ok()).flatten() else {
             return String::new();
         };
         if place.as_ref() == Some(&heads) {
             return String::new();
         }
-        let Ok(cards) = inbox::cards(app, &session) else { return String::new() };
+        let Ok(cards) = inbox::cards(app, &session, from) else { return String::new() };
         place = Some(heads);
         if cards == state {
             return String::new();

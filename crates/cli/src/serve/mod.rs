@@ -2,8 +2,8 @@
 //!
 //! **What this module knows:** paths, pages, who may come in, and how a page hears of what is new. **What it does not know:**
 //! how a run goes on, which is the driver's, and what a run has come to, which the journal alone says: between two requests
-//! nothing is kept here but who came in, which pages are told what is new, which run is being driven in this process, and what could
-//! not be done lately.
+//! nothing is kept here but who came in, which pages are told what is new, which run is being driven in this process, what could
+//! not be done lately, and what each run was found to ask at its last record.
 //!
 //! ```text
 //!              ┌─ door ─────────────┐   ┌─ route ────┐   ┌─ page, chat, inbox, runs ─┐
@@ -25,6 +25,7 @@ mod question;
 mod route;
 mod runs;
 mod streams;
+mod waiting;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use sommelier_http::Answer;
 use sommelier_report::{Markup, html};
 
+use super::app::App;
 use super::door::{Session, Shut};
 use crate::fault::Fault;
 
@@ -37,7 +38,7 @@ pub(super) fn guarded(answer: Answer) -> Answer {
 }
 
 /// A page in its frame.
-pub(super) fn framed(session: &Session, status: u16, title: &str, at: Place, body: &Markup) -> Answer {
+pub(super) fn framed(app: &App, session: &Session, status: u16, title: &str, at: Place, body: &Markup) -> Answer {
     let mut out = Markup::new();
     out.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
@@ -58,8 +59,21 @@ pub(super) fn framed(session: &Session, status: u16, title: &str, at: Place, bod
     place("/", "Chat", at == Place::Chat);
     place("/runs", "Runs", at == Place::Runs);
     place("/inbox", "Inbox", at == Place::Inbox);
+    waiting(app, &mut out);
     out.raw("</ul></nav></div></header>\n").put(body).raw("</body>\n</html>\n");
     Answer::whole(status, HTML, out.into_string())
+}
+
+/// How many questions are open, beside the way to the inbox. Where that cannot be told the inbox tells why.
+fn waiting(app: &App, out: &mut Markup) {
+    let Ok(count) = app.waiting.count(app.desk) else { return };
+    out.raw("<li id=\"waiting\"").raw(if count == 0 { " hidden>" } else { ">" });
+    out.raw("<b>").own(count).raw("</b><span class=\"sr\"> waiting</span></li>");
+}
+
+/// A link to another page, whose name is of this program's words and numbers.
+pub(super) fn link_to(session: &Session, path: &str, name: &str, out: &mut Markup) {
+    out.raw("<a href=\"").text(&session.at(path)).raw("\">").text(name).raw("</a>");
 }
 
 /// A link to another page.
@@ -77,7 +91,7 @@ fn short(name: &str) -> String {
 }
 
 /// A page that tells something, with a way to go on.
-pub(super) fn told(session: &Session, status: u16, what: &str, on: Option<(&str, &'static str)>) -> Answer {
+pub(super) fn told(app: &App, session: &Session, status: u16, what: &str, on: Option<(&str, &'static str)>) -> Answer {
     let mut out = Markup::new();
     out.raw("<main id=\"main\" class=\"narrow\"><h1>That did not work</h1>");
     notice(what, &mut out);
@@ -87,12 +101,12 @@ pub(super) fn told(session: &Session, status: u16, what: &str, on: Option<(&str,
         out.raw("</p>");
     }
     out.raw("</main>\n");
-    framed(session, status, "That did not work", Place::Elsewhere, &out)
+    framed(app, session, status, "That did not work", Place::Elsewhere, &out)
 }
 
 /// A page that tells what went wrong.
-pub(super) fn fault(session: &Session, fault: &Fault, on: Option<(&str, &'static str)>) -> Answer {
-    told(session, status(fault), &said(fault), on)
+pub(super) fn fault(app: &App, session: &Session, fault: &Fault, on: Option<(&str, &'static str)>) -> Answer {
+    told(app, session, status(fault), &said(fault), on)
 }
 
 /// What went wrong, and what can be done about it in a browser.
@@ -124,13 +138,21 @@ pub(super) fn notice(what: &str, out: &mut Markup) {
     out.raw("<div class=\"notice\" role=\"alert\">").words(what).raw("</div>");
 }
 
-/// A page that loads nothing, for who is not let in.
+/// A page that loads nothing but how it looks, for who is not let in. What stands between backticks is code.
 pub(super) fn plain(status: u16, why: &str) -> Answer {
     let mut out = Markup::new();
-    out.raw("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">");
-    out.raw("<meta name=\"color-scheme\" content=\"light dark\"><title>Sommelier</title></head>\n<body><p>")
-        .text(why);
-    out.raw("</p></body>\n</html>\n");
+    out.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
+    out.raw("<title>Sommelier</title>\n<link rel=\"stylesheet\" href=\"/style.css\">\n</head>\n<body class=\"app\">\n");
+    out.raw("<header class=\"bar\"><div><span class=\"brand\">Sommelier</span></div></header>\n");
+    out.raw("<main id=\"main\" class=\"narrow\"><h1>That did not work</h1><div class=\"notice\" role=\"alert\"><p>");
+    for (place, piece) in why.split('`').enumerate() {
+        match place % 2 {
+            0 => out.text(piece),
+            _ => out.raw("<code>").text(piece).raw("</code>"),
+        };
+    }
+    out.raw("</p></div></main>\n</body>\n</html>\n");
     Answer::whole(status, HTML, out.into_string())
 }
 

@@ -42,6 +42,8 @@ enum Entry {
     Token(String),
     /// One that was let in.
     Known(Session),
+    /// Anybody, who sees how pages look and nothing of what is in them.
+    Style,
 }
 
 /// What a head is refused with, before anything else of the request is read.
@@ -55,6 +57,7 @@ pub(super) fn answer(app: &'static App, door: &Door, ends: Ends, heard: Result<&
         Err(wrong) => page::plain(wrong.status, &wrong.why),
         Ok(request) => match entry(door, ends.port, request) {
             Ok(Entry::Token(token)) => let_in(door, ends.port, &token),
+            Ok(Entry::Style) => page::style(),
             Ok(Entry::Known(session)) if request.method == "POST" => sent(app, &session, request),
             Ok(Entry::Known(session)) => look(app, &session, ends, request),
             Err(refused) => refused,
@@ -71,6 +74,10 @@ fn entry(door: &Door, port: u16, head: &Request) -> Result<Entry, Answer> {
         if let Some(token) = query.get("token") {
             return door.check_token(token).map(|()| Entry::Token(token.to_owned())).map_err(page::shut);
         }
+    }
+    // Who is not let in is told so on a page that looks like the others.
+    if head.method == "GET" && head.path() == "/style.css" {
+        return Ok(Entry::Style);
     }
     let session = door.session(head, port).map_err(page::shut)?;
     let is_act = ACTS.contains(&session.within(head.path()));
@@ -119,7 +126,7 @@ fn look(app: &'static App, session: &Session, ends: Ends, request: &Request) -> 
     let looked = match segments.as_slice() {
         // Nor is it shown: a page would be as long as the name, many times over.
         [_, run, ..] if run.len() > MAX_NAME => {
-            return page::told(session, 404, "There is no conversation of so long a name.", None);
+            return page::told(app, session, 404, "There is no conversation of so long a name.", None);
         }
         [""] => chat::fresh(app, session),
         ["style.css"] => return page::style(),
@@ -127,25 +134,25 @@ fn look(app: &'static App, session: &Session, ends: Ends, request: &Request) -> 
         ["icon.svg"] => return page::icon(),
         ["chat", run] => chat::page(app, session, run),
         ["chat", run, "events"] => live::chat(app, session, run, (ends, request)),
-        ["runs"] => runs::all(app, session),
+        ["runs"] => runs::all(app, session, request),
         ["runs", run] => runs::one(app, session, run),
-        ["inbox"] => inbox::page(app, session),
+        ["inbox"] => inbox::page(app, session, request),
         ["inbox", "events"] => Ok(live::inbox(app, session, (ends, request))),
-        _ => return page::told(session, 404, "There is no such page.", None),
+        _ => return page::told(app, session, 404, "There is no such page.", None),
     };
-    looked.unwrap_or_else(|fault| page::fault(session, &fault, None))
+    looked.unwrap_or_else(|fault| page::fault(app, session, &fault, None))
 }
 
 /// What is done. The page that follows shows what came of it.
 fn act(app: &'static App, session: &Session, path: &str, fields: &Fields) -> Answer {
     if path == "/answer" {
         return answered(app, session, fields).unwrap_or_else(|fault| {
-            page::fault(session, &fault, Some(("/inbox", "To the inbox, which shows what is asked now")))
+            page::fault(app, session, &fault, Some(("/inbox", "To the inbox, which shows what is asked now")))
         });
     }
     let run = match run_of(fields) {
         Ok(run) => run,
-        Err(fault) => return page::fault(session, &fault, None),
+        Err(fault) => return page::fault(app, session, &fault, None),
     };
     let back = format!("/chat/{}", encoded(&run));
     let begun = match path {
@@ -162,7 +169,7 @@ fn act(app: &'static App, session: &Session, path: &str, fields: &Fields) -> Ans
         _ => cancel(app, &run, fields),
     };
     begun.map_or_else(
-        |fault| page::fault(session, &fault, Some((&back, "Back to the conversation"))),
+        |fault| page::fault(app, session, &fault, Some((&back, "Back to the conversation"))),
         |()| page::see(&session.at(&back)),
     )
 }

@@ -1,47 +1,90 @@
 //! All runs, and one of them in full.
 
-use sommelier_http::Answer;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use sommelier_handoff::{Entry, InputKind, Millis};
+use sommelier_http::{Answer, Request};
 use sommelier_report::{Markup, html};
 use sommelier_runner::journal::Record;
+use sommelier_store::Journal;
 
 use super::app::App;
 use super::door::Session;
-use super::form::encoded;
-use super::page::{Place, chip, framed, link, notice, said};
+use super::form::{Fields, encoded};
+use super::page::{Place, chip, framed, link, link_to, notice, said};
 use crate::command::report::story;
-use crate::command::runs::all as summaries;
 use crate::fault::{Fault, unknown_run};
 use crate::record_line::line;
-use crate::stand::{Stand, Summary};
+use crate::stand::Stand;
 use crate::time::{of_day, shown};
 
-/// The page of all runs; what happened last comes first.
-pub(super) fn all(app: &App, session: &Session) -> Result<Answer, Fault> {
-    let runs = summaries(app.desk)?;
+/// Runs on a page: each is replayed to be shown.
+const MOST_SHOWN: usize = 100;
+/// Characters of the words by which a run is known again.
+const LONGEST_BEGINNING: usize = 120;
+
+/// When a run last changed, and its name.
+type Changed = (Reverse<Millis>, String);
+
+/// A page of runs; what happened last comes first.
+pub(super) fn all(app: &App, session: &Session, request: &Request) -> Result<Answer, Fault> {
+    let runs = in_order(app)?;
+    let from = place(request).map_or(0, |behind| runs.partition_point(|run| *run <= behind));
+    let page: Vec<&Changed> = runs.iter().skip(from).take(MOST_SHOWN).collect();
     let mut out = Markup::new();
     out.raw("<main id=\"main\"><header class=\"talk\"><p class=\"eyebrow\">Runs</p><h1>All that is on record</h1></header>\n");
-    if runs.is_empty() {
-        out.raw("<p class=\"empty\">There are no runs. ");
+    if page.is_empty() {
+        out.raw("<p class=\"empty\">").raw(if from == 0 { "There are no runs. " } else { "There are no older runs. " });
         link(session, "/", "", "Begin a conversation", &mut out);
         out.raw("</p>");
     } else {
-        out.raw("<ul class=\"runs\">\n");
-        for run in &runs {
-            row(session, run, &mut out);
+        let shown = format!("{} to {} of {}; what happened last comes first.", from + 1, from + page.len(), runs.len());
+        out.raw("<p class=\"muted\">").own(shown).raw("</p><ul class=\"runs\">\n");
+        for (_, run) in &page {
+            row(session, &Stand::of(app.desk, run)?, &mut out);
         }
         out.raw("</ul>");
     }
-    out.raw("</main>\n");
-    Ok(framed(session, 200, "Runs", Place::Runs, &out))
+    out.raw("<p class=\"pages\">");
+    if from > 0 {
+        link(session, "/runs", "", "The newest", &mut out);
+    }
+    if from + page.len() < runs.len()
+        && let Some((Reverse(before), behind)) = page.last()
+    {
+        link_to(session, &format!("/runs?before={before}&behind={}", encoded(behind)), "Older ones", &mut out);
+    }
+    out.raw("</p></main>\n");
+    Ok(framed(app, session, 200, "Runs", Place::Runs, &out))
 }
 
-fn row(session: &Session, run: &Summary, out: &mut Markup) {
-    let name = encoded(&run.id);
-    out.raw("<li class=\"card\"><h2><a href=\"")
-        .text(&session.at(&format!("/chat/{name}")))
-        .raw("\">")
-        .value(&run.id)
-        .raw("</a></h2><p>");
+/// All runs in the order of their pages. No run is replayed for it. One whose last record cannot be read comes before all others,
+/// since somebody has to look at it.
+fn in_order(app: &App) -> Result<Vec<Changed>, Fault> {
+    let store = &app.desk.store;
+    let mut changed: BTreeMap<String, Millis> =
+        store.conversations()?.into_iter().map(|run| (run, Millis::MAX)).collect();
+    changed.extend(store.newest()?.into_iter().map(|last| (last.conversation, last.event.at())));
+    let mut runs: Vec<Changed> = changed.into_iter().map(|(run, at)| (Reverse(at), run)).collect();
+    runs.sort();
+    Ok(runs)
+}
+
+/// Behind which run a page begins: one that was the last of another page, and may have gone on since.
+fn place(request: &Request) -> Option<Changed> {
+    let query = Fields::read(request.query().as_bytes())?;
+    let before = query.get("before")?.parse().ok()?;
+    Some((Reverse(before), query.get("behind").unwrap_or_default().to_owned()))
+}
+
+fn row(session: &Session, stand: &Stand, out: &mut Markup) {
+    let (run, name) = (&stand.summary, encoded(&stand.summary.id));
+    out.raw("<li class=\"card\"><div><h2><a href=\"").text(&session.at(&format!("/chat/{name}"))).raw("\">");
+    match beginning(&stand.records) {
+        Some(words) => out.value(&words).raw("</a></h2><p class=\"name muted\">").value(&run.id).raw("</p></div><p>"),
+        None => out.value(&run.id).raw("</a></h2></div><p>"),
+    };
     chip(&run.status, out);
     if let Some(agent) = &run.agent {
         out.raw(" at ").value(agent);
@@ -65,6 +108,30 @@ fn row(session: &Session, run: &Summary, out: &mut Markup) {
     out.raw("</li>\n");
 }
 
+/// The beginning of the first words that a user has said in a run, in one line; `None` where nobody has, or where they cannot be read.
+fn beginning(records: &[Record]) -> Option<String> {
+    let said = records.iter().find_map(|record| {
+        let event = &record.event;
+        match Entry::read(event.kind(), event.version(), event.body()) {
+            Ok(Entry::Input(input)) => match input.what {
+                InputKind::TurnReceived { text, .. } => Some(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    })?;
+    // No words are read to their end for a line of them.
+    let begin: String = said.chars().take(4 * LONGEST_BEGINNING).collect();
+    let line = begin.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some((end, _)) = line.char_indices().nth(LONGEST_BEGINNING) else {
+        return Some(if begin.len() < said.len() { line + "…" } else { line }).filter(|line| !line.is_empty());
+    };
+    let kept = line.get(..end).unwrap_or_default();
+    // At the end of a word where there is one near: what is one sign to the eye is then not cut in two.
+    let end = kept.rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
+    Some(format!("{}…", kept.get(..end).unwrap_or_default()))
+}
+
 /// The page of one run: its report, and its records.
 pub(super) fn one(app: &App, session: &Session, run: &str) -> Result<Answer, Fault> {
     let stand = Stand::of(app.desk, run)?;
@@ -86,7 +153,7 @@ pub(super) fn one(app: &App, session: &Session, run: &str) -> Result<Answer, Fau
     }
     records(&stand.records, &mut out);
     out.raw("</main>\n");
-    Ok(framed(session, 200, run, Place::Runs, &out))
+    Ok(framed(app, session, 200, run, Place::Runs, &out))
 }
 
 fn links(session: &Session, run: &str, out: &mut Markup) {

@@ -25,6 +25,15 @@
     });
   };
 
+  // How many questions wait, at the top of the page, where a piece that is new tells it.
+  const tellWaiting = (now) => {
+    const told = now.querySelector("[data-waiting]");
+    const waiting = document.getElementById("waiting");
+    if (!told || !waiting) return;
+    waiting.firstElementChild.textContent = told.dataset.waiting;
+    waiting.hidden = told.dataset.waiting === "0";
+  };
+
   const isAtEnd = () => window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 120;
   const toEnd = () => window.scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
 
@@ -67,7 +76,9 @@
         inVain += 1;
         if (isShutOut) {
           others.postMessage(asking);
-          tell("This page is not kept up to date any more. Reload it; if that does not let you in, open the address that `sommelier serve` has printed last.");
+          const command = document.createElement("code");
+          command.textContent = "sommelier serve";
+          tell("This page is not kept up to date any more. Reload it; if that does not let you in, open the address that ", command, " has printed last.");
         } else if (inVain > 1) {
           tell("The connection is lost, and is tried again.");
         }
@@ -76,6 +87,7 @@
       news.addEventListener("state", (event) => {
         const follows = isAtEnd();
         put(now, event.data);
+        tellWaiting(now);
         if (follows && place !== now) toEnd();
       });
     };
