@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 use crate::fault::Fault;
 use crate::launch;
-use crate::root::root;
+use crate::root::target;
 
 /// The names that the browser goes by.
 const CHROMIUM: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
@@ -24,7 +24,7 @@ pub(crate) fn run() -> Result<ExitCode, Fault> {
     let sommelier = launch::build("sommelier")?;
     let test = launch::build("sommelier-browser-test")?;
     let status = Command::new(test)
-        .args([sommelier, driver, chromium, root().join("target").join("browser-test")])
+        .args([sommelier, driver, chromium, target()?.join("browser-test")])
         .status()
         .map_err(Fault::system("start the test"))?;
     match status.success() {

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::fault::Fault;
 use crate::launch;
-use crate::root::root;
+use crate::root::{root, target};
 
 /// What the check was written against. Another version may have other types.
 const SDK: &str = "anthropic==2.14.0";
@@ -19,7 +19,7 @@ const FIXTURES: &str = "crates/fake-server/fixtures";
 
 pub(crate) fn run() -> Result<ExitCode, Fault> {
     let root = root();
-    let python = match environment(root) {
+    let python = match environment(&target()?) {
         Ok(python) => python,
         Err(why) => {
             let _ = writeln!(io::stdout(), "sdk-check: skipped, since {why}");
@@ -41,8 +41,8 @@ pub(crate) fn run() -> Result<ExitCode, Fault> {
 }
 
 /// The Python of an environment of our own that has the SDK, made where it is not there yet; or why there is none.
-fn environment(root: &Path) -> Result<PathBuf, String> {
-    let folder = root.join("target").join("sdk-check");
+fn environment(target: &Path) -> Result<PathBuf, String> {
+    let folder = target.join("sdk-check");
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
         let name = if cfg!(windows) { "python" } else { "python3" };

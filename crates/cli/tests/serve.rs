@@ -3,9 +3,13 @@
 
 mod harness;
 
+use std::cmp::Reverse;
+use std::ops::Range;
+
 use harness::serving::{Event, Got, Serve, encoded, field};
 use harness::{BOOKING, Place, RUNNING_CASE};
 use serde_json::Value;
+use sommelier_store::{Journal as _, SqliteStore};
 
 #[test]
 fn a_conversation_is_held_and_its_pages_tell_it() {
@@ -48,6 +52,165 @@ fn a_form_that_is_sent_twice_is_heard_once() {
     );
     let got = serve.say("a", " \r\n ");
     assert!((got.status, got.body.contains("there are no words")) == (422, true), "{got:?}");
+    assert!(got.body.contains("data-live=\"/chat/a/events\""), "{got:?}");
+}
+
+/// There is no conversation yet whose page could be shown, and no stream to hear of it: one stays where it would begin.
+#[test]
+fn words_that_begin_no_conversation_leave_one_where_one_was() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let fresh = serve.get("/").body;
+    let run = field(&fresh, "run");
+    for (words, kept, why) in [
+        (" \r\n ".to_owned(), String::new(), "there are no words; say something"),
+        ("hello ".repeat(20_000), "hello ".repeat(20_000), "a text here has 100000 characters at most"),
+    ] {
+        let got = serve.post("/say", &[("run", &run), ("key", ""), ("text", &words)]);
+        assert!(got.status == 422 && got.body.contains(why), "{got:?}");
+        // But for what was typed, why it was not taken, and keys, it is the page of before.
+        let without = |page: &str| {
+            let (begin, rest) = page.split_once("<h1>").unwrap();
+            let notice = rest
+                .split_once("<div class=\"notice\"")
+                .map_or("", |(_, notice)| notice.split("</div></div>").next().unwrap());
+            let page =
+                format!("{begin}{rest}").replace(&format!("<div class=\"notice\"{notice}</div></div>"), "");
+            let keys: Vec<&str> = page
+                .split("name=\"key\" value=\"")
+                .skip(1)
+                .map(|rest| rest.split('"').next().unwrap())
+                .collect();
+            keys.iter().fold(page.clone(), |page, key| page.replace(key, "")).replace(kept.trim(), "")
+        };
+        assert_eq!(without(&got.body), without(&fresh));
+        assert!(got.body.contains(&format!("\n{}</textarea>", kept.trim())));
+    }
+    assert_eq!(serve.get(&format!("/chat/{run}")).status, 404);
+}
+
+/// The rows of a page of runs: their words, and their names where they have words.
+fn rows(page: &str) -> Vec<(String, String)> {
+    let text = |rest: &str, begin: &str, end: &str| {
+        rest.split_once(begin).map(|(_, rest)| rest.split(end).next().unwrap().to_owned()).unwrap_or_default()
+    };
+    let row = |row: &str| {
+        let link = text(row, "<h2><a href=\"/chat/", "</a>");
+        (link.split_once("\">").unwrap().1.to_owned(), text(row, "<p class=\"name muted\">", "</p>"))
+    };
+    page.split("<li class=\"card\">").skip(1).map(row).collect()
+}
+
+#[test]
+fn a_run_is_known_again_by_its_first_words() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let long = format!("<b>Quote</b>\nFocus  pro 3h {}", "for Ada ".repeat(30));
+    serve.say("long", &long);
+    serve.shows("/chat/long", "answered");
+    serve.say("two", "Quote Focus pro 3h");
+    serve.shows("/chat/two", "answered");
+    serve.say("two", BOOKING);
+    let page = serve.shows("/runs", "<bdi>waiting</bdi>");
+    let begin = format!("<bdi>&lt;b&gt;Quote&lt;/b&gt; Focus pro 3h {}for…</bdi>", "for Ada ".repeat(11));
+    assert_eq!(
+        rows(&page),
+        [
+            ("<bdi>Quote Focus pro 3h</bdi>".to_owned(), "<bdi>two</bdi>".to_owned()),
+            (begin, "<bdi>long</bdi>".to_owned()),
+        ]
+    );
+    assert!(
+        page.contains("1 to 2 of 2; what happened last comes first.") && page.contains("<time>20"),
+        "{page}"
+    );
+}
+
+/// However many runs there are a page has a hundred of them, and following the link comes to each of them once, also where runs have gone
+/// on meanwhile.
+#[test]
+fn all_runs_are_come_to_a_page_at_a_time() {
+    let place = Place::new();
+    let store = SqliteStore::open(place.journal()).unwrap();
+    let name = |number: u64| format!("run {number:03}");
+    // Two of them have changed at the same moment.
+    (0..250)
+        .for_each(|number| drop(store.take_lease(&name(number), "host", 1_000_000 + number / 2, 1).unwrap()));
+    let serve = Serve::start(&place, 0);
+    let mut wanted: Vec<u64> = (0..250).collect();
+    wanted.sort_by_key(|number| (Reverse(number / 2), *number));
+    let wanted: Vec<String> =
+        wanted.into_iter().map(|number| format!("<bdi>{}</bdi>", name(number))).collect();
+    let (mut path, mut found) = ("/runs".to_owned(), Vec::new());
+    for (page, shown) in
+        ["1 to 100 of 250;", "102 to 201 of 251;", "202 to 251 of 251;"].into_iter().enumerate()
+    {
+        let body = serve.get(&path).body;
+        assert!(body.contains(shown), "{shown}: {body}");
+        found.extend(rows(&body).into_iter().map(|(link, _)| link));
+        assert_eq!(body.contains("The newest"), page > 0);
+        path = match body.split_once("\">Older ones") {
+            Some((before, _)) => before.rsplit('"').next().unwrap().replace("&amp;", "&"),
+            None => String::new(),
+        };
+        if page == 0 {
+            store.take_lease("new", "host", 2_000_000, 1).unwrap();
+        }
+    }
+    assert_eq!((path, found), (String::new(), wanted));
+    for query in ["?before=x", "?before=9999999999999&behind=x", "?behind=x", "?%ff"] {
+        assert!(serve.get(&format!("/runs{query}")).body.contains("1 to 100 of 251;"), "{query}");
+    }
+    assert!(serve.get("/runs?before=0").body.contains("There are no older runs."));
+}
+
+/// The number of questions that wait, as the top of a page tells it.
+fn waiting(page: &str) -> Option<u32> {
+    let (_, rest) = page.split_once("<li id=\"waiting\"")?;
+    let is_shown = !rest.starts_with(" hidden");
+    rest.split_once("<b>")?.1.split('<').next()?.parse().ok().filter(|count| is_shown == (*count > 0))
+}
+
+/// Each page tells how many questions wait, and the inbox has fifty of them on a page, those that wait longest first.
+#[test]
+fn what_waits_is_counted_on_each_page_and_shown_a_page_at_a_time() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    assert_eq!(waiting(&serve.get("/inbox").body), Some(0));
+    place.then(&["ask", "--conversation", "answered", RUNNING_CASE]).fine();
+    for number in 0..53 {
+        let at = format!("2026-11-30T10:{number:02}");
+        place.says(&["--now", &at, "ask", "--conversation", &format!("q{number:02}"), BOOKING]);
+    }
+    for path in ["/", "/runs", "/inbox", "/chat/q00", "/chat/answered", "/nothing"] {
+        assert_eq!(waiting(&serve.get(path).body), Some(53), "{path}");
+    }
+    let asked = |page: &str| -> Vec<String> {
+        let runs = page.split("in <a href=\"/chat/").skip(1);
+        runs.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+    };
+    let runs = |of: Range<u32>| of.map(|number| format!("q{number:02}")).collect::<Vec<_>>();
+    let first = serve.get("/inbox").body;
+    assert_eq!(asked(&first), runs(0..50));
+    assert!(
+        first.contains("53 questions wait. These are 1 to 50;")
+            && first.contains("href=\"/inbox?from=50\">The next 3<")
+    );
+    let rest = serve.get("/inbox?from=50").body;
+    assert_eq!(asked(&rest), runs(50..53));
+    assert!(
+        rest.contains("These are 51 to 53;") && rest.contains("data-live=\"/inbox/events?from=50\""),
+        "{rest}"
+    );
+    assert_eq!(asked(&serve.get("/inbox?from=53").body), runs(0..50));
+    let events = serve.events("/inbox/events?from=50", None, "52");
+    assert_eq!(asked(&events[0].data), runs(50..53));
+    // What another process answers waits no more, here as there.
+    place.says(&["answer", "q52/1/1/0", "reject", "not on a Monday"]);
+    assert_eq!(waiting(&serve.get("/").body), Some(52));
+    assert_eq!(asked(&serve.get("/inbox?from=50").body), runs(50..52));
+    let live = serve.events("/chat/q00/events", None, "data-waiting");
+    assert!(live.last().unwrap().data.contains("data-waiting=\"52\""), "{live:?}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_cookie_is_good_at_the_path_alone_that_it_is_sent_to() {
     let mut serve = Serve::start(&place, 0);
     let guessed = format!("/{}", "0".repeat(32));
     for path in
-        ["/", "/runs", "/style.css", &guessed, &format!("{guessed}{}/runs", serve.home), &serve.home[..32]]
+        ["/", "/runs", "/script.js", &guessed, &format!("{guessed}{}/runs", serve.home), &serve.home[..32]]
     {
         for cookie in ["", &serve.cookie] {
             let got = serve.raw("GET", path, &[("cookie", cookie)], "");
@@ -101,6 +101,23 @@ fn a_token_lets_one_browser_in_and_there_is_another_one_for_the_next() {
     serve.lets_another_in();
     assert_ne!(serve.token, first);
     assert_eq!(serve.raw("GET", &used, &[], "").status, 401);
+}
+
+/// How pages look is told to anybody who asks for this host, and nothing else is.
+#[test]
+fn who_is_not_let_in_is_told_so_on_a_page_that_looks_like_the_others() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let got = serve.raw("GET", "/", &[], "");
+    assert_eq!(got.status, 401);
+    let told = "Open the address that <code>sommelier serve</code> has printed last: the token in it lets one browser in, once.";
+    assert!(got.body.contains(told) && !got.body.contains('`'), "{got:?}");
+    assert!(got.body.contains("<link rel=\"stylesheet\" href=\"/style.css\">"), "{got:?}");
+    let style = serve.raw("GET", "/style.css", &[], "");
+    assert_eq!((style.status, style.header("content-type")), (200, Some("text/css; charset=utf-8")));
+    assert_eq!(style.body, serve.get("/style.css").body);
+    assert_eq!(serve.raw("POST", "/style.css", &[], "").status, 401);
+    assert_eq!(serve.raw("GET", "/style.css", &[("host", "evil.example")], "").status, 421);
 }
 
 #[test]

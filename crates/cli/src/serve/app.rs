@@ -269,7 +269,10 @@ mod tests {
             let Some(Work::Failed { why, unsaid, .. }) = app.work("a") else { panic!("it is not told") };
             assert_eq!((&*why, unsaid.as_deref()), (PANICKED, Some("hello")));
         }
-        app.begin("a", None, false, |driver| driver.submit("a", sommelier_runner::Turn::new("Quote Focus pro 3h"))).unwrap();
+        app.begin("a", None, false, |driver| {
+            driver.submit("a", sommelier_runner::Turn::new("Quote Focus pro 3h"))
+        })
+        .unwrap();
         assert_eq!(app.rest(Duration::from_secs(10)), 0);
         assert!(app.work("a").is_none() && app.last_record("a") > 0);
         std::fs::remove_file(journal).unwrap();

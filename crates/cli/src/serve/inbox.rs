@@ -68,7 +68,11 @@ fn count(asked: &Asked, out: &mut Markup) {
         out.own(counted(total, "question waits.", "questions wait."));
     }
     if questions.len() < *total {
-        out.own(format!(" These are {} to {}; those that wait longest come first.", from + 1, from + questions.len()));
+        out.own(format!(
+            " These are {} to {}; those that wait longest come first.",
+            from + 1,
+            from + questions.len()
+        ));
     }
     out.raw("</p>");
 }

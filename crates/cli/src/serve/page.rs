@@ -38,7 +38,14 @@ pub(super) fn guarded(answer: Answer) -> Answer {
 }
 
 /// A page in its frame.
-pub(super) fn framed(app: &App, session: &Session, status: u16, title: &str, at: Place, body: &Markup) -> Answer {
+pub(super) fn framed(
+    app: &App,
+    session: &Session,
+    status: u16,
+    title: &str,
+    at: Place,
+    body: &Markup,
+) -> Answer {
     let mut out = Markup::new();
     out.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n");
@@ -91,7 +98,13 @@ fn short(name: &str) -> String {
 }
 
 /// A page that tells something, with a way to go on.
-pub(super) fn told(app: &App, session: &Session, status: u16, what: &str, on: Option<(&str, &'static str)>) -> Answer {
+pub(super) fn told(
+    app: &App,
+    session: &Session,
+    status: u16,
+    what: &str,
+    on: Option<(&str, &'static str)>,
+) -> Answer {
     let mut out = Markup::new();
     out.raw("<main id=\"main\" class=\"narrow\"><h1>That did not work</h1>");
     notice(what, &mut out);

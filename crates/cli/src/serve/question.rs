@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use sommelier_protocol::RawJson;
+use sommelier_protocol::sight::in_sight;
 use sommelier_report::Markup;
 
 use super::door::Session;
@@ -44,6 +45,11 @@ pub(super) fn card(session: &Session, row: &QuestionRow, out: &mut Markup) {
     }
     for hop in &row.hops {
         out.raw("<p class=\"by\">Handoff: ").value(&hop.line()).raw("</p>");
+    }
+    if row.asks == "escalation"
+        && let Some(package) = row.hops.last().and_then(|hop| hop.package.as_ref())
+    {
+        out.raw("<p class=\"by\">What was to be handed over</p>").data(&in_sight(&package.to_json()));
     }
     out.raw("<div class=\"choices\">");
     for choice in row.choices {

@@ -35,11 +35,20 @@ pub(super) fn all(app: &App, session: &Session, request: &Request) -> Result<Ans
     let mut out = Markup::new();
     out.raw("<main id=\"main\"><header class=\"talk\"><p class=\"eyebrow\">Runs</p><h1>All that is on record</h1></header>\n");
     if page.is_empty() {
-        out.raw("<p class=\"empty\">").raw(if from == 0 { "There are no runs. " } else { "There are no older runs. " });
+        out.raw("<p class=\"empty\">").raw(if from == 0 {
+            "There are no runs. "
+        } else {
+            "There are no older runs. "
+        });
         link(session, "/", "", "Begin a conversation", &mut out);
         out.raw("</p>");
     } else {
-        let shown = format!("{} to {} of {}; what happened last comes first.", from + 1, from + page.len(), runs.len());
+        let shown = format!(
+            "{} to {} of {}; what happened last comes first.",
+            from + 1,
+            from + page.len(),
+            runs.len()
+        );
         out.raw("<p class=\"muted\">").own(shown).raw("</p><ul class=\"runs\">\n");
         for (_, run) in &page {
             row(session, &Stand::of(app.desk, run)?, &mut out);
@@ -53,7 +62,12 @@ pub(super) fn all(app: &App, session: &Session, request: &Request) -> Result<Ans
     if from + page.len() < runs.len()
         && let Some((Reverse(before), behind)) = page.last()
     {
-        link_to(session, &format!("/runs?before={before}&behind={}", encoded(behind)), "Older ones", &mut out);
+        link_to(
+            session,
+            &format!("/runs?before={before}&behind={}", encoded(behind)),
+            "Older ones",
+            &mut out,
+        );
     }
     out.raw("</p></main>\n");
     Ok(framed(app, session, 200, "Runs", Place::Runs, &out))
@@ -82,7 +96,9 @@ fn row(session: &Session, stand: &Stand, out: &mut Markup) {
     let (run, name) = (&stand.summary, encoded(&stand.summary.id));
     out.raw("<li class=\"card\"><div><h2><a href=\"").text(&session.at(&format!("/chat/{name}"))).raw("\">");
     match beginning(&stand.records) {
-        Some(words) => out.value(&words).raw("</a></h2><p class=\"name muted\">").value(&run.id).raw("</p></div><p>"),
+        Some(words) => {
+            out.value(&words).raw("</a></h2><p class=\"name muted\">").value(&run.id).raw("</p></div><p>")
+        }
         None => out.value(&run.id).raw("</a></h2></div><p>"),
     };
     chip(&run.status, out);
@@ -124,7 +140,8 @@ fn beginning(records: &[Record]) -> Option<String> {
     let begin: String = said.chars().take(4 * LONGEST_BEGINNING).collect();
     let line = begin.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((end, _)) = line.char_indices().nth(LONGEST_BEGINNING) else {
-        return Some(if begin.len() < said.len() { line + "…" } else { line }).filter(|line| !line.is_empty());
+        return Some(if begin.len() < said.len() { line + "…" } else { line })
+            .filter(|line| !line.is_empty());
     };
     let kept = line.get(..end).unwrap_or_default();
     // At the end of a word where there is one near: what is one sign to the eye is then not cut in two.

@@ -1,0 +1,82 @@
+//! `serve`: what only a person can end.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test says so by panicking")]
+
+mod harness;
+
+use harness::Place;
+use harness::serving::Serve;
+use serde_json::{Value, json};
+use sommelier_fake_server::{FakeServer, Script, Settings};
+
+/// A model whose agents hand over to each other until they are stopped, and say `last` then.
+fn circling(last: &str) -> FakeServer {
+    let handoff = |to: &str| {
+        let input = json!({ "specialist": to, "task": "What happens if nobody shows up?", "context": {} });
+        json!({ "tool_use": [{ "name": "handoff_to_specialist", "input": input }] })
+    };
+    let replies =
+        [handoff("policy_agent"), handoff("booking_agent"), handoff("policy_agent"), json!({ "text": last })];
+    let script = Script::read(&json!({ "replies": replies }).to_string()).unwrap();
+    FakeServer::start(0, Settings { script, strict: true, ..Settings::default() }).unwrap()
+}
+
+/// A conversation in which the agents have handed over to each other, and a person is asked.
+fn escalated(place: &Place, model: &FakeServer) -> (Serve, String) {
+    let (name, url) = ("anthropic:claude-sonnet-5", model.url());
+    let mut command = place.command(&["--json", "serve", "--port", "0", "--model", name, "--base-url", &url]);
+    command.env("ANTHROPIC_API_KEY", "a-key");
+    let serve = Serve::of(command);
+    serve.say("e", "And what happens if nobody shows up? Quote nothing.");
+    let page = serve.shows("/inbox", "was refused a handoff");
+    (serve, page)
+}
+
+/// S1-36: at the limit a person gets it, with all hops, and no agent is asked again before that person has answered.
+#[test]
+fn agents_in_a_circle_end_with_a_person_who_has_them_go_on() {
+    let place = Place::new();
+    let model = circling("Not showing up costs the quote and 500 cents.");
+    let (serve, page) = escalated(&place, &model);
+    for words in [
+        "The run waits for you.",
+        "&quot;repeated_pair&quot;",
+        "<bdi>booking_agent → policy_agent with 56 bytes,",
+        "<bdi>policy_agent → booking_agent with 56 bytes,",
+        "<bdi>booking_agent → policy_agent refused: ",
+        "&quot;task&quot;:&quot;What happens if nobody shows up?&quot;",
+        ">Reject<",
+        ">Take over<",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert!(!page.contains(">Approve<"), "{page}");
+    assert_eq!(model.log().requests, 3);
+    let got = serve.answers(&[("word", "reject"), ("text", "Answer it yourself.")]);
+    assert_eq!((got.status, got.header("location")), (303, Some("/chat/e")));
+    let page = serve.shows("/chat/e", "Not showing up costs the quote and 500 cents.");
+    assert!(page.contains("Answer it yourself.") && page.contains("answered"), "{page}");
+    assert_eq!((model.log().requests, model.log().refused), (4, 0));
+    assert!(serve.get("/inbox").body.contains("Nothing waits for a person."));
+    assert_eq!(place.json(&["verify"])["sound"], true);
+}
+
+/// S1-36: who takes over has it, and agents do not go on beside that person.
+#[test]
+fn a_person_takes_over_and_no_agent_goes_on() {
+    let place = Place::new();
+    let model = circling("never said");
+    let (serve, _) = escalated(&place, &model);
+    // What is no answer to it changes nothing.
+    assert_eq!(serve.answers(&[("word", "approve")]).status, 422);
+    assert_eq!(serve.answers(&[("word", "take-over"), ("text", "")]).status, 422);
+    assert_eq!(serve.answers(&[("word", "take-over"), ("text", "Kim <b>calls</b> back")]).status, 303);
+    let page = serve.shows("/chat/e", "<bdi>taken over</bdi>");
+    assert!(page.contains("Kim &lt;b&gt;calls&lt;/b&gt; back") && !page.contains("never said"), "{page}");
+    let got = serve.say("e", "are you there?");
+    assert!(got.status == 409 && got.body.contains("are you there?</textarea>"), "{got:?}");
+    assert!(serve.get("/runs").body.contains("<bdi>taken over</bdi>"));
+    assert!(serve.get("/runs/e").body.contains("Kim &lt;b&gt;calls&lt;/b&gt; back"));
+    assert_eq!(model.log().requests, 3);
+    let end: Value = place.json(&["runs"])["runs"][0]["status"].clone();
+    assert_eq!(end, "taken_over");
+}
