@@ -98,6 +98,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, io: Io<'_>) -> u8 {
     };
     teller.json = read.json;
     let watching = read.watching.clone();
-    let ended = watching.over(&mut teller, |teller| command::run(read, teller, &mut input));
+    let ended = watching
+        .must_leave(read.store.clone())
+        .and_then(|()| watching.over(&mut teller, |teller| command::run(read, teller, &mut input)));
     teller.end(ended)
 }

@@ -14,7 +14,7 @@ use tracing::dispatcher;
 use tracing_subscriber::layer::SubscriberExt;
 
 use crate::fault::Fault;
-use crate::file::quoted;
+use crate::file::{JournalFile, quoted};
 use crate::teller::Teller;
 
 /// The flags by which a run is watched.
@@ -78,6 +78,27 @@ impl Watching {
         ended
     }
 
+    /// Refuses the journal's own file for spans, and those beside it, also where the command is about to make it.
+    pub(crate) fn must_leave(&self, store: Option<PathBuf>) -> Result<(), Fault> {
+        let (Some(file), Ok(store)) = (&self.trace_file, JournalFile::of(store)) else { return Ok(()) };
+        let (Some(file), Some(store)) = (place(file), place(store.path())) else { return Ok(()) };
+        let is_its = ["", "-wal", "-shm", "-journal"].iter().any(|end| {
+            let mut its = store.clone().into_os_string();
+            its.push(end);
+            its == *file.as_os_str()
+        });
+        match is_its {
+            true => {
+                let named = quoted(&file.display().to_string());
+                Err(Fault::caller(
+                    "unwritten",
+                    format!("{named}: it is the journal's; give another file for the spans"),
+                ))
+            }
+            false => Ok(()),
+        }
+    }
+
     fn is_on(&self) -> bool {
         self.trace != How::Off || self.trace_file.is_some() || self.otlp.is_some()
     }
@@ -134,6 +155,12 @@ impl Write for Filled {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// Where a file is or would be, however its folder is written.
+fn place(file: &Path) -> Option<PathBuf> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(fs::canonicalize(folder).ok()?.join(file.file_name()?))
 }
 
 /// A run does not wait for who reads its spans, and whoever writes into a pipe does.

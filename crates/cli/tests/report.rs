@@ -67,7 +67,17 @@ fn a_report_never_takes_the_place_of_a_journal() {
         );
         refused(&["cassette", "guest-7", "-o", &beside], "give another file");
     }
-    refused(&["ask", "hello", "--trace-file", journal.to_str().unwrap()], is_one);
+    let is_its = "it is the journal's; give another file for the spans";
+    refused(&["ask", "hello", "--trace-file", journal.to_str().unwrap()], is_its);
+    let new = Place::new();
+    for end in ["", "-wal"] {
+        let trace = format!("{}{end}", new.journal().display());
+        let said = new.says(&["ask", "hello", "--trace-file", &trace]);
+        assert_eq!((said.code, new.journal().exists()), (2, false), "{said:?}");
+        assert!(said.err.contains(is_its), "{}", said.err);
+    }
+    fs::copy(&journal, place.path("others.db")).unwrap();
+    refused(&["ask", "hello", "--trace-file", &path("others.db")], is_one);
 
     let trace = path("trace.jsonl");
     place.then(&["ask", RUNNING_CASE, "--conversation", "t", "--trace-file", &trace]).fine();
