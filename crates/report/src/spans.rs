@@ -8,7 +8,7 @@ use sommelier_metrics::ClosedSpan;
 use crate::conversations::UNNAMED;
 use crate::shown::{counted, short};
 use crate::story::{Story, What};
-use crate::telling::{Teller, WAITS};
+use crate::telling::{GOES_ON, Teller, WAITS};
 use crate::tree::Tree;
 
 /// The most bytes of a file that a story is made of: 256 MiB. What is read of it takes a few times as much memory.
@@ -187,10 +187,16 @@ impl File {
         remarks.push("A trace tells which ways were gone, and not which there are; what was used, and not how much there was.".to_owned());
         let is_of_people = |what: &What| match what {
             What::Noted { note, .. } => note == WAITS,
-            What::Ran { approval: Some(approval), .. } => approval == "approved_by_person",
+            What::Ran { approval: Some(approval), .. } => approval.ends_with("_by_person"),
             _ => false,
         };
-        if story.events.iter().any(|event| is_of_people(&event.what)) {
+        let is_said = |what: &What| matches!(what, What::Noted { note, detail: Some(_), .. } if note == WAITS || note == GOES_ON);
+        if story.events.iter().any(|event| is_said(&event.what)) {
+            remarks.push(
+                "A trace tells what kind of thing a person was asked and answered, and not the words."
+                    .to_owned(),
+            );
+        } else if story.events.iter().any(|event| is_of_people(&event.what)) {
             remarks.push(
                 "A trace tells that a person was waited for, and not what was asked and answered.".to_owned(),
             );

@@ -167,7 +167,8 @@ pub enum What {
         output: Option<String>,
         /// The code of what went wrong.
         error: Option<String>,
-        /// Who had to allow it, and what was said: `approved`, `approved_by_person`, `denied`.
+        /// Who had to allow it, and what was said: `approved`, `approved_by_person`, `denied`,
+        /// `denied_by_person`.
         approval: Option<String>,
     },
     /// A handoff was asked for.
@@ -453,6 +454,11 @@ pub struct Refused<'s> {
     pub detail: &'s str,
 }
 
+/// Whether a tool was kept from running, by the word that says who had to allow it.
+pub(crate) fn is_denied(approval: &str) -> bool {
+    matches!(approval, "denied" | "denied_by_person")
+}
+
 impl Part {
     /// Somebody who has cost nothing yet.
     pub(crate) fn new(kind: Kind, name: &str) -> Self {
@@ -483,7 +489,7 @@ impl Story {
                     part.output_tokens = part.output_tokens.saturating_add(output_tokens.unwrap_or_default());
                 }
             }
-            What::Ran { agent, .. } => {
+            What::Ran { agent, approval, .. } if !approval.as_deref().is_some_and(is_denied) => {
                 if let Some(part) = self.parts.get_mut(*agent) {
                     part.tool_calls += 1;
                 }
@@ -541,19 +547,10 @@ impl Story {
                 let (from, to, detail) = (self.part(question.from), &*question.tool, word(detail));
                 Some(Refused { at_us: event.at_us, what: "question", from, to, guard: "", code, detail })
             }
-            What::Ran { agent, tool, approval: Some(approval), error, output, .. }
-                if approval == "denied" =>
-            {
+            What::Ran { agent, tool, approval: Some(approval), error, output, .. } if is_denied(approval) => {
+                let guard = if approval == "denied" { "gate" } else { "approval" };
                 let (from, code, detail) = (self.part(*agent), word(error), word(output));
-                Some(Refused {
-                    at_us: event.at_us,
-                    what: "tool",
-                    from,
-                    to: tool,
-                    guard: "gate",
-                    code,
-                    detail,
-                })
+                Some(Refused { at_us: event.at_us, what: "tool", from, to: tool, guard, code, detail })
             }
             What::Decided { ask } => {
                 let ask = self.asks.get(*ask).filter(|ask| matches!(&*ask.asks, "tool" | "repeat"))?;

@@ -6,7 +6,7 @@ use crate::asking::asking;
 use crate::drawn::{Drawn, Step, gap};
 use crate::markup::Markup;
 use crate::shown::{bytes, counted, duration, fitting, short, width};
-use crate::story::{Finding, Passage, Story, What};
+use crate::story::{Finding, Passage, Story, What, is_denied};
 use crate::who::Cast;
 
 /// How wide the user's lane is.
@@ -293,11 +293,11 @@ impl<'c, 's> Drawing<'c, 's> {
         took_us: Option<u64>,
     ) {
         let (x, y) = (self.x(agent) + 10, self.y + 2);
-        let is_denied = approval == Some("denied");
+        let denied = approval.filter(|approval| is_denied(approval));
         let mut label = tool.to_owned();
         let mut more = String::new();
         match (error, approval) {
-            (_, Some("denied")) => more.push_str("denied"),
+            (_, Some(approval)) if is_denied(approval) => more.push_str(&approval.replace('_', " ")),
             (Some(error), _) => more.push_str(error),
             (None, Some(approval)) => more.push_str(&approval.replace('_', " ")),
             (None, None) => more.extend(took_us.filter(|us| *us > 0).map(duration)),
@@ -305,7 +305,7 @@ impl<'c, 's> Drawing<'c, 's> {
         if label.is_empty() {
             label.push_str("a tool");
         }
-        let class = if is_denied || error.is_some() { "tool failed" } else { "tool" };
+        let class = if denied.is_some() || error.is_some() { "tool failed" } else { "tool" };
         let height = if more.is_empty() { 24 } else { 38 };
         let out = &mut self.shapes;
         rect(out, class, (x, y), (150, height), 4);

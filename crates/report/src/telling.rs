@@ -8,8 +8,8 @@ use sommelier_metrics::names;
 use crate::conversations::SEVERAL;
 use crate::draft::{Draft, json};
 use crate::shown::counted;
-use crate::story::{Finding, Hop, Outcome, Passage, Question, Run, Source, Spent, Story, What};
-use crate::tree::{APPROVAL, Node, Tree};
+use crate::story::{Finding, Hop, Outcome, Passage, Question, Run, Source, Spent, Story, What, is_denied};
+use crate::tree::{Node, Tree};
 
 /// The tag before a package that one agent has handed to another.
 const PACKAGE: &str = "<handoff_package>";
@@ -57,7 +57,7 @@ impl<'t> Teller<'t> {
         let goes_on = node.text(names::RESUMED_TRACE).is_some()
             || self.before.get(&run).is_some_and(|end| end == "waiting");
         if goes_on {
-            self.draft.note(node.begin(), run, Some(agent), GOES_ON, None);
+            self.draft.note(node.begin(), run, Some(agent), GOES_ON, answered(node));
         } else {
             let (from, text) = (self.draft.user(), self.heard(place));
             self.draft.event(node.begin(), run, What::Said { from, to: agent, text });
@@ -72,7 +72,7 @@ impl<'t> Teller<'t> {
         let newest = self.words.remove(&run).filter(|_| end == "answered");
         let answer = node.text(names::OUTPUT_MESSAGES).and_then(last_text).or(newest);
         match &*end {
-            "waiting" => self.draft.note(node.end(), run, agent, WAITS, None),
+            "waiting" => self.draft.note(node.end(), run, agent, WAITS, waits_for(node)),
             _ => {
                 let text = answer.clone();
                 self.draft.event(node.end(), run, What::Ended { agent, end: end.clone(), text });
@@ -96,8 +96,8 @@ impl<'t> Teller<'t> {
             let mut children = node.children.iter().filter_map(|child| self.tree.nodes.get(*child));
             children.find(|child| is_it(child))
         };
-        let Some(agent) = child(root, |child| child.is(names::INVOKE_AGENT)) else { return false };
         let is_ended_well = matches!(root.text(names::END), Some("answered" | "waiting"));
+        let Some(agent) = child(root, |child| child.is(names::INVOKE_AGENT)) else { return is_ended_well };
         let begins_late = child(agent, |_| true).map_or(is_ended_well, |first| !first.is(names::CHAT));
         agent.text(names::AGENT_NAME) != Some(entry) || begins_late
     }
@@ -175,7 +175,7 @@ impl<'t> Teller<'t> {
             input: text(names::TOOL_ARGUMENTS),
             output: text(names::TOOL_RESULT),
             error: text(names::ERROR_TYPE),
-            approval: text(APPROVAL),
+            approval: text(names::APPROVAL),
         };
         self.draft.timed(node.end(), Some(node.span.duration_us), run, what);
     }
@@ -321,6 +321,17 @@ fn outcome(runs: &mut [Run]) -> Outcome {
     }
 }
 
+/// What a person is asked, in a word or two, where the root of a run that waits says it.
+fn waits_for(root: &Node) -> Option<String> {
+    root.text(names::WAITS_FOR).filter(|asked| !asked.is_empty()).map(|asked| asked.replace('_', " "))
+}
+
+/// What a person has answered, in a word, where the root of what follows says it.
+fn answered(root: &Node) -> Option<String> {
+    let (answer, question) = (root.text(names::ANSWERED)?, root.text(names::QUESTION)?);
+    Some(format!("a person has answered {answer} ({question})").replace('_', " "))
+}
+
 /// What stands within a span, the last first.
 fn within<'t>(node: &'t Node, run: usize) -> impl Iterator<Item = Next<'t>> {
     node.children.iter().rev().map(move |child| Next::Span(*child, run))
@@ -347,7 +358,9 @@ impl Used {
                         input_tokens.unwrap_or_default().saturating_add(output_tokens.unwrap_or_default());
                     used.tokens = used.tokens.saturating_add(tokens);
                 }
-                What::Ran { .. } => used.tool_calls += 1,
+                What::Ran { approval, .. } => {
+                    used.tool_calls += u64::from(!approval.as_deref().is_some_and(is_denied));
+                }
                 What::HandedOver { hop } => {
                     let is_taken = |hop: &Hop| matches!(hop.outcome, Passage::Taken | Passage::TakenOut);
                     used.hops += u64::from(story.hops.get(*hop).is_some_and(is_taken));

@@ -4,9 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sommelier_metrics::{ClosedSpan, names};
 
-/// Field: who allowed a tool to run.
-pub(crate) const APPROVAL: &str = "approval";
-
 /// What stands in the path of a branch behind the name of who asked it.
 const BRANCH: char = '/';
 

@@ -146,6 +146,37 @@ fn a_remark_is_about_what_is_told() {
     assert!(page.contains("<title>waits for a person</title>"));
 }
 
+/// What a person was asked and answered is told as far as spans say it; what a "no" has kept from being done was not done.
+#[test]
+fn what_a_person_answered_is_told_in_a_word() {
+    let of = r#""gen_ai.agent.name":"clerk","gen_ai.conversation.id":"tick""#;
+    let line = |name, span, parent, at, fields: &str| {
+        let fields = format!("{of},{fields}");
+        Line { name, trace: 1, span, parent, at, took: 10, fields }.text()
+    };
+    let no = r#""gen_ai.tool.name":"pay","approval":"denied_by_person","error.type":"approval_denied""#;
+    let lines = [
+        line("invoke_workflow", 1, None, 0, r#""end":"waiting","waits_for":"tool pay""#),
+        line("execute_tool", 3, Some(2), 100, no),
+        line("invoke_workflow", 2, None, 90, r#""end":"answered","question":"tool","answered":"reject""#),
+    ];
+    let waiting = html::page(&Story::of_spans(lines[0].as_bytes(), None).unwrap());
+    assert!(waiting.contains("A person is asked: <bdi>tool pay</bdi>."));
+    let story = Story::of_spans(lines.concat().as_bytes(), None).unwrap();
+    let told = text::document(&story);
+    for line in [
+        "clerk: goes on: a person has answered reject (tool)\n",
+        "clerk: tool pay, denied by person, approval_denied",
+        "  tool pay of clerk, refused by approval: approval_denied\n",
+        "  0 tool calls\n",
+        "note: A trace tells what kind of thing a person was asked and answered, and not the words.\n",
+    ] {
+        assert!(told.contains(line), "{line:?} in {told}");
+    }
+    assert_eq!((story.parts[1].tool_calls, story.refusals().len()), (0, 1));
+    assert!(html::page(&story).contains("<dt>refused</dt><dd>1</dd>"));
+}
+
 /// Of a file that lacks its beginning, what one agent handed to another is not what the user said.
 #[test]
 fn a_package_is_never_the_users_words() {

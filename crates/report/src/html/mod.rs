@@ -15,6 +15,7 @@ use crate::drawn::Drawn;
 use crate::markup::Markup;
 use crate::shown::{bytes, counted, moment, short};
 use crate::story::{Kind, Source, Story, What};
+use crate::telling::WAITS;
 use crate::text::how_long;
 use crate::who::Cast;
 use crate::{svg, timeline};
@@ -292,7 +293,8 @@ fn class_of(status: &str) -> &'static str {
         "answered" | "done" | "taken" | "approved" | "approved_by_person" | "approve" => "chip good",
         "unresolved" | "model_refused" | "handoff_refused" | "hop_limit" | "truncated" | "turn_limit"
         | "budget_spent" | "no_progress" | "contract_broken" | "failed" | "unknown_stop" | "taken_over"
-        | "cancelled" | "unwritten" | "escalated" | "refused" | "denied" | "not_taken" => "chip bad",
+        | "cancelled" | "unwritten" | "escalated" | "refused" | "denied" | "denied_by_person"
+        | "not_taken" => "chip bad",
         _ => "chip",
     }
 }
@@ -334,7 +336,15 @@ fn outcome(story: &Cast<'_>, out: &mut Markup) {
         }
     }
     if story.outcome.status == "waiting" && story.asks.is_empty() {
-        out.raw("<p>").raw("<span class=\"chip\">waiting</span> A person is asked. What they are asked is not in the source.</p>");
+        out.raw("<p><span class=\"chip\">waiting</span> A person is asked");
+        let asked = story.events.iter().rev().find_map(|event| match &event.what {
+            What::Noted { note, detail, .. } if note == WAITS => detail.as_deref(),
+            _ => None,
+        });
+        match asked {
+            Some(asked) => out.raw(": ").value(asked).raw(".</p>"),
+            None => out.raw(". What they are asked is not in the source.</p>"),
+        };
     }
     if let Some(why) = &story.outcome.why {
         out.raw("<p>It ended so: ").value(why).raw("</p>");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::markup::Markup;
 use crate::shown::{counted, duration};
-use crate::story::{Kind, Matrix, Passes, Source, Spent, Way, What};
+use crate::story::{Kind, Matrix, Passes, Source, Spent, Way, What, is_denied};
 use crate::text::{gone, share};
 use crate::who::Cast;
 
@@ -93,7 +93,9 @@ fn branches(story: &Cast<'_>, out: &mut Markup) {
 fn tools(story: &Cast<'_>, out: &mut Markup) {
     let mut tools: BTreeMap<&str, Use> = BTreeMap::new();
     for event in &story.events {
-        if let What::Ran { tool, error, .. } = &event.what {
+        if let What::Ran { tool, error, approval, .. } = &event.what
+            && !approval.as_deref().is_some_and(is_denied)
+        {
             let used = tools.entry(tool).or_default();
             used.runs += 1;
             used.failed += u64::from(error.is_some());
