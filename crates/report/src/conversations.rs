@@ -8,6 +8,9 @@ use crate::telling::Used;
 /// The status of a story of several conversations, each of which has its own.
 pub(crate) const SEVERAL: &str = "several";
 
+/// So many ends are counted where all conversations are told of in a line; more of them say nothing.
+pub(crate) const MOST_ENDS: usize = 24;
+
 /// What a conversation is called whose spans do not say which it is.
 pub(crate) const UNNAMED: &str = "(no name)";
 
@@ -20,8 +23,11 @@ impl Story {
     /// How many conversations came to which end, in the order in which an end was first come to.
     pub fn outcomes(&self) -> Vec<(&str, usize)> {
         let mut counts: Vec<(&str, usize)> = Vec::new();
+        // A file may say a word of its own of each.
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         for outcome in self.runs.iter().filter_map(|run| run.outcome.as_ref()) {
-            match counts.iter_mut().find(|(status, _)| *status == outcome.status) {
+            let place = *places.entry(&outcome.status).or_insert(counts.len());
+            match counts.get_mut(place) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((&outcome.status, 1)),
             }

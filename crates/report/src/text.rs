@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::asking::asking;
+use crate::conversations::MOST_ENDS;
 use crate::shown::{LONGEST, bytes, counted, cut, duration, in_line, moment, offset, short, visible};
 use crate::story::{Event, Finding, Hop, Passage, Passes, Source, Spent, Story, What};
 use crate::who::Cast;
@@ -50,9 +51,16 @@ pub(crate) fn how_long(story: &Story) -> String {
 
 /// What a story came to: of several conversations how many came to what.
 fn came_to(story: &Story) -> String {
-    let counts: Vec<String> =
-        story.outcomes().into_iter().map(|(status, count)| format!("{count} {}", in_line(status))).collect();
-    if counts.is_empty() { in_line(&story.outcome.status) } else { counts.join(", ") }
+    let counts: Vec<String> = story
+        .outcomes()
+        .into_iter()
+        .map(|(status, count)| format!("{count} {}", short(status, 60)))
+        .collect();
+    match counts.get(..MOST_ENDS) {
+        _ if counts.is_empty() => in_line(&story.outcome.status),
+        Some(first) if first.len() < counts.len() => format!("{}, …", first.join(", ")),
+        _ => counts.join(", "),
+    }
 }
 
 fn head(story: &Story, out: &mut String) {

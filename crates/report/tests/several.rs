@@ -177,6 +177,25 @@ fn what_a_person_answered_is_told_in_a_word() {
     assert!(html::page(&story).contains("<dt>refused</dt><dd>1</dd>"));
 }
 
+/// Also how they ended may be a word of each its own.
+#[test]
+fn of_many_ends_the_first_are_counted() {
+    let of = |n: u64| {
+        let fields = format!(r#""gen_ai.conversation.id":"c{n}","end":"end-{n}""#);
+        Line { name: "invoke_workflow", trace: n, span: n, parent: None, at: n, took: 1, fields }.text()
+    };
+    let lines: String = (1..20_000).map(of).collect();
+    let story = Story::of_spans(lines.as_bytes(), None).unwrap();
+    let told = text::document(&story);
+    let first = told.lines().next().unwrap();
+    assert!(
+        first.starts_with("19999 conversations  1 end-1, 1 end-2, ") && first.ends_with(", 1 end-24, …"),
+        "{first}"
+    );
+    let page = html::head(&story).into_string();
+    assert_eq!(page.matches("class=\"chip\"").count(), 24);
+}
+
 /// Of a file that lacks its beginning, what one agent handed to another is not what the user said.
 #[test]
 fn a_package_is_never_the_users_words() {

@@ -11,6 +11,7 @@ mod people;
 mod tables;
 
 use crate::asking::asks_a_person;
+use crate::conversations::MOST_ENDS;
 use crate::drawn::Drawn;
 use crate::markup::Markup;
 use crate::shown::{bytes, counted, moment, short};
@@ -228,10 +229,12 @@ fn title(story: &Story, out: &mut Markup) {
         .value(&short(&story.title, 160));
     out.raw("</h1><p class=\"meta\">");
     if is_several {
-        for (status, count) in story.outcomes() {
-            counted_chip(status, count, out);
+        let ends = story.outcomes();
+        for (status, count) in ends.iter().take(MOST_ENDS) {
+            counted_chip(status, *count, out);
             out.raw(" ");
         }
+        out.raw(if ends.len() > MOST_ENDS { "…" } else { "" });
     } else {
         chip(&story.outcome.status, out);
     }
