@@ -166,7 +166,7 @@ fn all_runs_are_come_to_a_page_at_a_time() {
 
 /// The number of questions that wait, as the top of a page tells it.
 fn waiting(page: &str) -> Option<u32> {
-    let (_, rest) = page.split_once("<li id=\"waiting\"")?;
+    let (_, rest) = page.split_once("Inbox<span id=\"waiting\"")?;
     let is_shown = !rest.starts_with(" hidden");
     rest.split_once("<b>")?.1.split('<').next()?.parse().ok().filter(|count| is_shown == (*count > 0))
 }

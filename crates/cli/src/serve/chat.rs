@@ -184,7 +184,7 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
         &summary.status
     };
     out.raw("<p id=\"status\" class=\"status\"");
-    if let Ok(count) = app.waiting.count(app.desk) {
+    if let Some(count) = app.waiting.count(app.desk) {
         out.raw(" data-waiting=\"").own(count).raw("\"");
     }
     out.raw(">");

@@ -75,6 +75,7 @@ pub(crate) fn run(desk: Desk, teller: &mut Teller<'_>, asked: &Serve) -> Result<
     let asked_to_end = asked_to_end()?;
     let address = SocketAddr::new(asked.host, asked.port);
     let server = start(app, door.clone(), address)?;
+    thread::Builder::new().name("look".to_owned()).spawn(|| app.waiting.begin(app.desk))?;
     let is_open = !asked.host.is_loopback();
     let url = door.address(server.address().port());
     if is_open {

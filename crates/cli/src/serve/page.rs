@@ -58,24 +58,24 @@ pub(super) fn framed(
     out.raw("<a class=\"skip\" href=\"#main\">Skip to the page</a>\n<header class=\"bar\"><div>");
     link(session, "/", "class=\"brand\"", "Sommelier", &mut out);
     out.raw("<nav aria-label=\"Places\"><ul>");
-    let mut place = |path: &str, name: &'static str, is_here: bool| {
-        out.raw("<li>");
-        link(session, path, if is_here { "aria-current=\"page\"" } else { "" }, name, &mut out);
-        out.raw("</li>");
+    let mut place = |path: &str, name: &'static str, is_here: bool, count: Option<usize>| {
+        out.raw("<li><a href=\"").text(&session.at(path)).raw("\"").raw(if is_here {
+            " aria-current=\"page\">"
+        } else {
+            ">"
+        });
+        out.raw(name);
+        if let Some(count) = count {
+            out.raw("<span id=\"waiting\"").raw(if count == 0 { " hidden>" } else { ">" });
+            out.raw(" <b>").own(count).raw("</b><span class=\"sr\"> waiting</span></span>");
+        }
+        out.raw("</a></li>");
     };
-    place("/", "Chat", at == Place::Chat);
-    place("/runs", "Runs", at == Place::Runs);
-    place("/inbox", "Inbox", at == Place::Inbox);
-    waiting(app, &mut out);
+    place("/", "Chat", at == Place::Chat, None);
+    place("/runs", "Runs", at == Place::Runs, None);
+    place("/inbox", "Inbox", at == Place::Inbox, app.waiting.count(app.desk));
     out.raw("</ul></nav></div></header>\n").put(body).raw("</body>\n</html>\n");
     Answer::whole(status, HTML, out.into_string())
-}
-
-/// How many questions are open, beside the way to the inbox. Where that cannot be told the inbox tells why.
-fn waiting(app: &App, out: &mut Markup) {
-    let Ok(count) = app.waiting.count(app.desk) else { return };
-    out.raw("<li id=\"waiting\"").raw(if count == 0 { " hidden>" } else { ">" });
-    out.raw("<b>").own(count).raw("</b><span class=\"sr\"> waiting</span></li>");
 }
 
 /// A link to another page, whose name is of this program's words and numbers.

@@ -30,7 +30,7 @@
     const told = now.querySelector("[data-waiting]");
     const waiting = document.getElementById("waiting");
     if (!told || !waiting) return;
-    waiting.firstElementChild.textContent = told.dataset.waiting;
+    waiting.querySelector("b").textContent = told.dataset.waiting;
     waiting.hidden = told.dataset.waiting === "0";
   };
 

@@ -4,7 +4,9 @@
 //! where there are many, and each page tells how many questions there are.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use sommelier_http::locked;
 use sommelier_store::{Head, Journal};
@@ -13,6 +15,9 @@ use crate::asked::QuestionRow;
 use crate::command::inbox::{LeftOut, asked_in, sort};
 use crate::desk::Desk;
 use crate::fault::Fault;
+
+/// How long a page waits to tell how many questions there are.
+const SOON: Duration = Duration::from_millis(500);
 
 /// The questions that are open in each run that could be read, as of its head.
 #[derive(Default)]
@@ -32,16 +37,23 @@ pub(super) struct Asked {
 }
 
 impl Waiting {
-    /// How many questions are open.
-    pub(super) fn count(&self, desk: &Desk) -> Result<usize, Fault> {
-        let (seen, _) = self.look(desk)?;
-        Ok(seen.values().map(|(_, questions)| questions.len()).sum())
+    /// Looks for the first time, which takes long where there are many runs. What could not be done is told by the inbox.
+    pub(super) fn begin(&self, desk: &Desk) {
+        let _ = look(desk, &mut locked(&self.0));
+    }
+
+    /// How many questions are open; `None` where that cannot be told, or not soon: no page waits for a look at all runs.
+    pub(super) fn count(&self, desk: &Desk) -> Option<usize> {
+        let mut seen = self.soon()?;
+        look(desk, &mut seen).ok()?;
+        Some(seen.values().map(|(_, questions)| questions.len()).sum())
     }
 
     /// So many of them at most, those that are open longest first, behind the first `from`; where there are no more than these, the
     /// first.
     pub(super) fn asked(&self, desk: &Desk, from: usize, most: usize) -> Result<Asked, Fault> {
-        let (seen, left_out) = self.look(desk)?;
+        let mut seen = locked(&self.0);
+        let left_out = look(desk, &mut seen)?;
         let mut all: Vec<&QuestionRow> = seen.values().flat_map(|(_, questions)| questions).collect();
         sort(&mut all);
         let from = if from < all.len() { from } else { 0 };
@@ -49,23 +61,36 @@ impl Waiting {
         Ok(Asked { from, questions, total: all.len(), left_out })
     }
 
-    /// Looks at the runs that have gone on. One that cannot be read is looked at each time: it may have been repaired.
-    fn look(&self, desk: &Desk) -> Result<(MutexGuard<'_, Seen>, Vec<LeftOut>), Fault> {
-        let (heads, mut left_out) = (desk.store.heads()?, Vec::new());
-        let mut seen = locked(&self.0);
-        seen.retain(|run, _| heads.contains_key(run));
-        for (run, head) in heads {
-            if seen.get(&run).is_some_and(|(at, _)| *at == head) {
-                continue;
-            }
-            match asked_in(desk, &run) {
-                Ok(questions) => drop(seen.insert(run, (head, questions))),
-                Err(fault) => {
-                    seen.remove(&run);
-                    left_out.push(LeftOut { run, fault });
-                }
+    /// What was seen, unless somebody else looks for long.
+    fn soon(&self) -> Option<MutexGuard<'_, Seen>> {
+        let start = Instant::now();
+        loop {
+            match self.0.try_lock() {
+                Ok(seen) => return Some(seen),
+                Err(TryLockError::Poisoned(seen)) => return Some(seen.into_inner()),
+                Err(TryLockError::WouldBlock) if start.elapsed() > SOON => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
             }
         }
-        Ok((seen, left_out))
     }
+}
+
+/// Looks at the runs that have gone on, and gives those that cannot be read. These are looked at each time: they may have been
+/// repaired.
+fn look(desk: &Desk, seen: &mut Seen) -> Result<Vec<LeftOut>, Fault> {
+    let (heads, mut left_out) = (desk.store.heads()?, Vec::new());
+    seen.retain(|run, _| heads.contains_key(run));
+    for (run, head) in heads {
+        if seen.get(&run).is_some_and(|(at, _)| *at == head) {
+            continue;
+        }
+        match asked_in(desk, &run) {
+            Ok(questions) => drop(seen.insert(run, (head, questions))),
+            Err(fault) => {
+                seen.remove(&run);
+                left_out.push(LeftOut { run, fault });
+            }
+        }
+    }
+    Ok(left_out)
 }
