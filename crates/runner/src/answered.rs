@@ -32,12 +32,12 @@ impl Answered {
         let Some(Decision { question, answer: Answer::Reject { .. }, .. }) = newest else { return };
         match &question.asks {
             Asks::Tool { call_id, tool, input } | Asks::Repeat { call_id, tool, input, .. } => {
-                spans::rejected_tool(agent, &question.from, (call_id, tool, input), vault.is_shown());
+                spans::rejected_tool(agent, &question.from, (call_id, tool, input), vault);
             }
             Asks::Handoff { .. } => {
                 let hop = run.trail().hops().iter().rev().find(|hop| hop.id == question.id);
                 if let Some(hop) = hop.filter(|hop| !hop.outcome.is_taken()) {
-                    let span = spans::handoff(agent, relay, hop, vault.is_shown());
+                    let span = spans::handoff(agent, relay, hop, vault);
                     spans::record_hop(&span, &hop.outcome, 0);
                 }
             }

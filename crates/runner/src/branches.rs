@@ -103,7 +103,7 @@ impl Runner<'_> {
 /// A branch with its span, where the thread that brings it further takes both out. The spans open in the order of the
 /// calls, whichever thread is the first to run; a branch that had ended when it was loaded is not asked again.
 fn asked(agent: &Span, branch: Branch, vault: &Vault<'_>) -> Mutex<Option<(Option<Span>, Branch)>> {
-    let span = branch.done().is_none().then(|| spans::delegate(agent, &branch, vault.is_shown()));
+    let span = branch.done().is_none().then(|| spans::delegate(agent, &branch, vault));
     Mutex::new(Some((span, branch)))
 }
 

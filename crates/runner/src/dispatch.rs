@@ -66,7 +66,7 @@ pub(crate) fn run_all(
     let dispatch = dispatcher::get_default(Clone::clone);
     in_parallel(calls, |(place, call, pass)| {
         dispatcher::with_default(&dispatch, || {
-            let span = spans::tool(parent, agent.name(), call, vault.is_shown());
+            let span = spans::tool(parent, agent.name(), call, vault);
             spans::record_approval(&span, pass.approval());
             let output = span.in_scope(|| match pass {
                 Pass::Runs | Pass::Approved(_) => {
@@ -76,7 +76,7 @@ pub(crate) fn run_all(
                 Pass::Asks => denied(call.name(), "a person would have to be asked, and nobody can be here"),
                 Pass::Denied(output) | Pass::Answered(output) => output.clone(),
             });
-            spans::record_output(&span, &output, vault.is_shown());
+            spans::record_output(&span, &output, vault);
             output
         })
     })

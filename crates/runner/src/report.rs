@@ -65,16 +65,24 @@ impl PartialEq for Parked {
 }
 
 /// A run that has ended.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// The values of [secret](sommelier_runtime::Tool::secret) arguments are not in the run. They stay with this value as long as it is
+/// not taken apart, so whoever [goes on](crate::Runner::go_on) with the report goes on with them.
+#[derive(Clone, Debug)]
 pub struct Report {
     done: Done,
     answer: String,
+    secrets: Secrets,
 }
 
 impl Report {
-    pub(crate) fn new(done: Done) -> Self {
+    pub(crate) fn with(done: Done, secrets: Secrets) -> Self {
         let answer = done.answer().unwrap_or_default();
-        Self { done, answer }
+        Self { done, answer, secrets }
+    }
+
+    pub(crate) fn into_parts(self) -> (Done, Secrets) {
+        (self.done, self.secrets)
     }
 
     /// The answer; empty when the run ended without one.
@@ -139,8 +147,22 @@ impl Report {
         &self.done
     }
 
-    /// Gives the run away, to be saved or to go on.
+    /// Gives the run away, to be saved. What is secret in it is not known any more to who goes on with it.
     pub fn into_done(self) -> Done {
         self.done
+    }
+}
+
+/// By their runs.
+impl PartialEq for Report {
+    fn eq(&self, other: &Self) -> bool {
+        self.done == other.done
+    }
+}
+
+/// Of a run that was saved, or taken out of its report: none of its secrets is known.
+impl From<Done> for Report {
+    fn from(done: Done) -> Self {
+        Self::with(done, Secrets::default())
     }
 }

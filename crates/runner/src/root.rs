@@ -7,30 +7,31 @@ use crate::conduct::Ended;
 use crate::driven::Driven;
 use crate::journal::Head;
 use crate::runner::Around;
+use crate::secrets::Vault;
 use crate::spans::{self, Told};
 use crate::{RunError, contents};
 
 /// The span of one message of the user, or of the part of the answer to it that this process gives.
-pub(crate) struct Root {
+pub(crate) struct Root<'v> {
     span: Span,
     ended: Ended,
-    is_shown: bool,
+    vault: &'v Vault<'v>,
 }
 
-impl Root {
+impl<'v> Root<'v> {
     /// Opens it. With contents it says what the user said, if a model is to read that next.
-    pub(crate) fn open(relay: &Relay, step: &Step, told: Told<'_>, around: &Around<'_>) -> Self {
-        let is_shown = around.vault.is_shown();
+    pub(crate) fn open(relay: &Relay, step: &Step, told: Told<'_>, around: &Around<'v>) -> Self {
+        let vault = around.vault;
         let span = spans::workflow(step.run(), told);
-        if let (true, Step::CallModel(call)) = (is_shown, step)
-            && let Some(words) = contents::last_words(&call.request(relay).messages)
+        if let (true, Step::CallModel(call)) = (vault.is_shown(), step)
+            && let Some(words) = contents::last_words(&call.request(relay).messages, vault)
         {
             span.record("gen_ai.input.messages", words);
         }
         if let Some(answered) = around.answered {
             answered.record(&span);
         }
-        Self { span, ended: Ended::of(step.run()), is_shown }
+        Self { span, ended: Ended::of(step.run()), vault }
     }
 
     pub(crate) fn span(&self) -> &Span {
@@ -50,8 +51,8 @@ impl Root {
         }
         match driven {
             Driven::Done(done) => {
-                if let (true, Some(answer)) = (self.is_shown, done.answer()) {
-                    self.span.record("gen_ai.output.messages", contents::answer(&answer));
+                if let (true, Some(answer)) = (self.vault.is_shown(), done.answer()) {
+                    self.span.record("gen_ai.output.messages", contents::answer(&answer, self.vault));
                 }
                 spans::record_end(&self.span, done.end());
             }

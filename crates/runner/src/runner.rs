@@ -1,7 +1,7 @@
 //! The blocking driver.
 
 use sommelier_handoff::{
-    Answer, Budget, CallModel, CallTools, Done, HandOff, Hop, Input, InputKind, Millis, Relay, Run, Step,
+    Answer, Budget, CallModel, CallTools, HandOff, Hop, Input, InputKind, Millis, Relay, Run, Step,
 };
 use sommelier_protocol::{ModelRequest, ModelResponse, Words};
 use sommelier_runtime::{Model, ModelError};
@@ -172,7 +172,9 @@ impl<'m> Runner<'m> {
     }
 
     /// Puts what is said into the spans: instructions, messages, packages, arguments and results, each cut off at 64 KiB.
-    /// Otherwise none of it is in any span. It has passed the [redactor](Self::redact), and a secret argument is its handle.
+    /// Otherwise none of it is in any span. It has passed the [redactor](Self::redact), and a secret argument is its handle: all of
+    /// it passes once more on its way into a span, since a step may have been made, or a journal begun, without that redactor.
+    /// There arguments of tools pass too. What it has been through is to come out of a redactor as it went in.
     ///
     /// ```
     /// # use sommelier_handoff::{Agent, Relay};
@@ -210,14 +212,19 @@ impl<'m> Runner<'m> {
     /// person's place, so a loop that hands on whatever the user writes asks
     /// [`RunEnd::awaits_user`](sommelier_handoff::RunEnd::awaits_user) first.
     ///
+    /// It takes a [`Report`], with which the values of [secret](sommelier_runtime::Tool::secret) arguments are: they are taken out
+    /// of what the user and the models say from here on too, and a handle has its value. Of a [`Done`](sommelier_handoff::Done),
+    /// as after a restart, none is known any more: what is said again in words stands there as it is said, until a tool gets it.
+    ///
     /// # Errors
     /// [`RunError::Blank`] when there are no words, [`RunError::OtherRelay`] when the run began with another relay.
-    pub fn go_on(&self, relay: &Relay, done: Done, text: &str) -> Result<Outcome, RunError> {
+    pub fn go_on(&self, relay: &Relay, ended: impl Into<Report>, text: &str) -> Result<Outcome, RunError> {
         let words = Words::new(text)?;
+        let (done, secrets) = ended.into().into_parts();
         if !done.run().is_of(relay) {
-            return Err(RunError::other_relay(Parked::new(Step::Done(done))));
+            return Err(RunError::other_relay(Parked::with(Step::Done(done), secrets)));
         }
-        let vault = self.vault(Secrets::default());
+        let vault = self.vault(secrets);
         let step = done.hear(relay, vault.said(words));
         self.drive_around(relay, step, &Around::of(&vault))
     }
@@ -288,7 +295,7 @@ impl<'m> Runner<'m> {
         }
         let take = ControlFlow::<Infallible, HandOff>::Continue;
         Ok(match self.drive_to_handoff(relay, step, take, around)? {
-            Driven::Done(done) => Outcome::Ended(Report::new(done)),
+            Driven::Done(done) => Outcome::Ended(Report::with(done, around.vault.secrets())),
             Driven::Waiting(step) => Outcome::Waiting(around.parked(step)),
             Driven::Unwritten(step, why) => return Err(RunError::unwritten(around.parked(step), why)),
         })
@@ -303,7 +310,10 @@ impl<'m> Runner<'m> {
         around: &Around<'_>,
     ) -> Result<Driven<T>, RunError> {
         let told = around.log.map(Log::told).unwrap_or_default();
-        let told = Told { trace: told.trace.or(self.trace.as_deref()), ..told };
+        let words = |trace: &str| around.vault.words(trace);
+        let trace = told.trace.or(self.trace.as_deref()).map(words);
+        let resumed = told.resumed.map(words);
+        let told = Told { trace: trace.as_deref(), resumed: resumed.as_deref() };
         let root = Root::open(relay, &step, told, around);
         let driven = self.drive_under(relay, step, root.span(), at_handoff, around);
         let driven = driven.inspect_err(|error| root.stop(error))?;
@@ -358,7 +368,7 @@ impl<'m> Runner<'m> {
                     seen.traced(relay, step, &agent, around.vault)
                 }
                 Step::HandOff(handoff) => {
-                    let span = spans::handoff(&agent, relay, handoff.hop(), around.vault.is_shown());
+                    let span = spans::handoff(&agent, relay, handoff.hop(), around.vault);
                     let at = (self.clock)();
                     if let (Some(log), Some(_)) = (around.log, &self.record) {
                         log.flush().map_err(RunError::Unkept)?;
@@ -528,7 +538,7 @@ impl<'m> Runner<'m> {
         let span = catch_unwind(AssertUnwindSafe(|| spans::chat(agent, conversation, &request, model)));
         let span = span.unwrap_or_else(|_| Span::none());
         if around.vault.is_shown() {
-            spans::show_request(&span, &request);
+            spans::show_request(&span, &request, around.vault);
         }
         // The step waits for its answer, so a panic of the model's adapter costs the call and not the conversation.
         let complete = AssertUnwindSafe(|| span.in_scope(|| model.complete(request)));
@@ -543,7 +553,7 @@ impl<'m> Runner<'m> {
         };
         spans::record_response(&span, &response);
         if let (true, Ok(reply)) = (around.vault.is_shown(), &response) {
-            spans::show_reply(&span, reply);
+            spans::show_reply(&span, reply, around.vault);
         }
         drop(span);
         let at = (self.clock)();

@@ -178,6 +178,34 @@ impl<'r> Vault<'r> {
         self.text(text).unwrap_or_else(|| text.to_owned())
     }
 
+    /// Words as a span tells them.
+    pub(crate) fn shown_words<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.text(text).map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// JSON as a span tells it: all texts in it are words, and it stays JSON.
+    pub(crate) fn shown_json<'t>(&self, json: &'t RawJson) -> Cow<'t, RawJson> {
+        self.shown_texts(json.get()).map_or(Cow::Borrowed(json), |cleaned| {
+            Cow::Owned(RawJson::parse(&cleaned).unwrap_or_else(|_| RawJson::string(WITHHELD)))
+        })
+    }
+
+    /// What a tool has said as a span tells it: words, or the texts of its JSON.
+    pub(crate) fn shown_output<'t>(&self, output: &'t str) -> Cow<'t, str> {
+        let has_texts = output.trim_start().starts_with(['{', '[', '"']);
+        if self.has_nothing_to_do() || !has_texts || RawJson::parse(output).is_err() {
+            return self.shown_words(output);
+        }
+        self.shown_texts(output).map_or(Cow::Borrowed(output), Cow::Owned)
+    }
+
+    fn shown_texts(&self, json: &str) -> Option<String> {
+        if self.has_nothing_to_do() {
+            return None;
+        }
+        json::rewrite(json, |literal, text| self.any_literal(literal, text))
+    }
+
     /// As [`words`](Self::words), where there must be some.
     pub(crate) fn said(&self, words: Words) -> Words {
         self.text(words.as_str()).map_or(words, Words::or_dash)
@@ -199,18 +227,32 @@ impl<'r> Vault<'r> {
         answer
     }
 
-    /// A turn without what the redactor takes out of its trace; its words are clean. `None` where its key has such words: keys are
-    /// identities, and two that came to the same would be one turn.
-    pub(crate) fn clean_turn(&self, mut turn: Turn) -> Option<Turn> {
-        if turn.key.as_deref().is_some_and(|key| self.text(key).is_some()) {
-            return None;
-        }
+    /// A turn with a clean trace; its words are clean.
+    pub(crate) fn clean_turn(&self, mut turn: Turn) -> Turn {
         turn.trace = turn.trace.map(|trace| self.words(&trace));
-        Some(turn)
+        turn
+    }
+
+    /// Whether the key of a turn has in it what must not be kept. Keys are identities, and two that came to the same would be one
+    /// turn, so nothing is taken out of one. What is short may stand in one by chance, as the number of a message.
+    pub(crate) fn refuses_key(&self, key: &str) -> bool {
+        self.redacted(key).is_some() || self.masked(key, Needle::is_long).is_some()
+    }
+
+    /// Whether these words, sent again, are those on record, which were clean by what was known then. Where a handle stands whose
+    /// value is gone, nobody knows what was said, so anything may have been.
+    pub(crate) fn is_on_record(&self, recorded: &str, words: &Words) -> bool {
+        let is_gone = |handle: &str| self.pages(|pages| !pages.values.contains_key(handle));
+        let by_now = self.masked(recorded, |_| true);
+        let by_now = by_now.as_deref().unwrap_or(recorded);
+        // A redactor may take out itself what was a secret only before, or only since.
+        let redacted = || self.redacted(words.as_str()).map(Words::or_dash);
+        let is_of_redactor = || redacted().is_some_and(|now| needle::fits(recorded, now.as_str(), |_| true));
+        needle::fits(by_now, self.said(words.clone()).as_str(), is_gone) || is_of_redactor()
     }
 
     /// An input that somebody gives from outside, as everybody may see it; `agent` is who has the turn. `None` where it has a key
-    /// as of [`clean_turn`](Self::clean_turn).
+    /// that is [refused](Self::refuses_key).
     pub(crate) fn input(&self, agent: Option<&Definition>, mut what: InputKind) -> Option<InputKind> {
         let text = |text: &mut Box<str>| {
             if let Some(cleaned) = self.text(text) {
@@ -219,7 +261,7 @@ impl<'r> Vault<'r> {
         };
         match &mut what {
             InputKind::TurnReceived { key, text: words, trace, .. } => {
-                if key.as_deref().is_some_and(|key| self.text(key).is_some()) {
+                if key.as_deref().is_some_and(|key| self.refuses_key(key)) {
                     return None;
                 }
                 text(words);
@@ -369,11 +411,16 @@ impl<'r> Vault<'r> {
     /// What is to stand in the place of words.
     fn text(&self, text: &str) -> Option<String> {
         let masked = self.masked(text, |_| true);
-        let Some(redact) = self.redact else { return masked };
-        let redacted = catch_unwind(AssertUnwindSafe(|| redact(masked.as_deref().unwrap_or(text))));
+        let redacted = self.redacted(masked.as_deref().unwrap_or(text));
+        redacted.or(masked).filter(|cleaned| cleaned != text)
+    }
+
+    /// What is to stand in the place of words by the redactor alone.
+    fn redacted(&self, text: &str) -> Option<String> {
+        let redacted = catch_unwind(AssertUnwindSafe(|| self.redact.map(|redact| redact(text))));
         // A redactor that fails has let nothing pass.
-        let redacted = redacted.unwrap_or_else(|_| WITHHELD.to_owned());
-        if redacted == text { None } else { Some(redacted) }
+        let redacted = redacted.unwrap_or_else(|_| Some(WITHHELD.to_owned()))?;
+        (redacted != text).then_some(redacted)
     }
 
     /// Whether no text has to be looked at.

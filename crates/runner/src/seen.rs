@@ -26,7 +26,7 @@ impl Seen {
         }
         let new = step.run().trail().hops().iter().skip(self.hops);
         for hop in new.filter(|hop| !hop.outcome.is_taken()) {
-            spans::record_hop(&spans::handoff(agent, relay, hop, vault.is_shown()), &hop.outcome, 0);
+            spans::record_hop(&spans::handoff(agent, relay, hop, vault), &hop.outcome, 0);
         }
         step
     }

@@ -162,7 +162,8 @@ fn run_from(
     text: &str,
     mut is_out: impl FnMut(&HandOff) -> bool,
 ) -> Result<HandoffRun, RunError> {
-    let step = relay.start_at(agent, runner.conversation_name(), text)?;
+    let vault = runner.vault(Secrets::default());
+    let step = relay.start_at(agent, runner.conversation_name(), vault.words(text))?;
     let at_handoff = |handoff: HandOff| match is_out(&handoff) {
         true => {
             let at = handoff.hop().at;
@@ -173,7 +174,6 @@ fn run_from(
         }
         false => ControlFlow::Continue(handoff),
     };
-    let vault = runner.vault(Secrets::default());
     let around = Around::of(&vault);
     Ok(match runner.drive_to_handoff(relay, step, at_handoff, &around)? {
         Driven::TakenOut(Released { to, package, sender, run, .. }) => {

@@ -4,6 +4,7 @@
 //! stand in this file and nowhere else, so that a change of them is a change here.
 
 use crate::journal::Head;
+use crate::secrets::Vault;
 use crate::{RunError, contents};
 use sommelier_handoff::{
     Asks, Branch, DelegateRefusal, DelegateStatus, Done, HandoffPackage, Hop, HopOutcome, Link, Relay, Run,
@@ -153,11 +154,11 @@ pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>,
 }
 
 /// What a model is asked, in words. What does not fit is left out from the beginning, and is counted.
-pub(crate) fn show_request(chat: &Span, request: &ModelRequest<'_>) {
+pub(crate) fn show_request(chat: &Span, request: &ModelRequest<'_>, vault: &Vault<'_>) {
     if let Some(system) = &request.system {
-        chat.record("gen_ai.system_instructions", contents::instructions(system));
+        chat.record("gen_ai.system_instructions", contents::instructions(system, vault));
     }
-    let (messages, left_out) = contents::messages(&request.messages);
+    let (messages, left_out) = contents::messages(&request.messages, vault);
     chat.record("gen_ai.input.messages", messages);
     if left_out > 0 {
         chat.record("messages_left_out", left_out as u64);
@@ -165,8 +166,8 @@ pub(crate) fn show_request(chat: &Span, request: &ModelRequest<'_>) {
 }
 
 /// What a model replied, in words.
-pub(crate) fn show_reply(chat: &Span, reply: &ModelResponse) {
-    chat.record("gen_ai.output.messages", contents::reply(reply));
+pub(crate) fn show_reply(chat: &Span, reply: &ModelResponse, vault: &Vault<'_>) {
+    chat.record("gen_ai.output.messages", contents::reply(reply, vault));
 }
 
 /// The first 64 bytes or so of an id, a name or a code that came from outside: enough to find it again, and
@@ -208,7 +209,7 @@ pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, Mode
 }
 
 /// One run of a tool.
-pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, is_shown: bool) -> Span {
+pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, vault: &Vault<'_>) -> Span {
     info_span!(
         target: TARGET,
         parent: parent,
@@ -220,7 +221,7 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, is_shown: b
         gen_ai.tool.r#type = "function",
         gen_ai.tool.call.id = clipped(call.id()),
         gen_ai.agent.name = agent.as_str(),
-        gen_ai.tool.call.arguments = is_shown.then(|| contents::clipped(call.input().get()).into_owned()),
+        gen_ai.tool.call.arguments = vault.is_shown().then(|| contents::arguments(call, vault)),
         gen_ai.tool.call.result = Empty,
         approval = Empty,
         key_ignored = Empty,
@@ -234,10 +235,10 @@ pub(crate) fn rejected_tool(
     parent: &Span,
     agent: &AgentName,
     (call_id, tool, input): (&str, &ToolName, &RawJson),
-    is_shown: bool,
+    vault: &Vault<'_>,
 ) {
     let call = ToolUse::scripted(call_id, tool.as_str(), input.get());
-    let span = self::tool(parent, agent, &call, is_shown);
+    let span = self::tool(parent, agent, &call, vault);
     record_approval(&span, Some(DENIED_BY_PERSON));
     fail(&span, "approval_denied");
 }
@@ -264,9 +265,9 @@ pub(crate) fn record_approval(tool: &Span, approval: Option<&'static str>) {
 }
 
 /// What came of a run of a tool.
-pub(crate) fn record_output(tool: &Span, output: &ToolOutput, is_shown: bool) {
-    if is_shown {
-        tool.record("gen_ai.tool.call.result", &*contents::clipped(&output.content));
+pub(crate) fn record_output(tool: &Span, output: &ToolOutput, vault: &Vault<'_>) {
+    if vault.is_shown() {
+        tool.record("gen_ai.tool.call.result", contents::result(output, vault));
     }
     if let Some(code) = &output.error {
         fail(tool, clipped(code));
@@ -275,8 +276,9 @@ pub(crate) fn record_output(tool: &Span, output: &ToolOutput, is_shown: bool) {
 
 /// One handoff that was asked for, taken or refused. A receiver that the relay does not know is a word that the
 /// model wrote, and no such word is in a span.
-pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop, is_shown: bool) -> Span {
+pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop, vault: &Vault<'_>) -> Span {
     let to = relay.agent(&hop.to).map_or("_other", |agent| agent.name().as_str());
+    let package = hop.package.as_ref().filter(|_| vault.is_shown());
     let reference_bytes = hop.package.as_ref().map_or(0, HandoffPackage::bytes_by_reference) as u64;
     info_span!(
         target: TARGET,
@@ -291,7 +293,7 @@ pub(crate) fn handoff(sender: &Span, relay: &Relay, hop: &Hop, is_shown: bool) -
         gen_ai.agent.name = hop.from.as_str(),
         gen_ai.transfer.mode = "pass_control",
         gen_ai.transfer.target.name = to,
-        gen_ai.tool.call.arguments = is_shown.then(|| hop.package.as_ref().map(contents::package)).flatten(),
+        gen_ai.tool.call.arguments = package.map(|package| contents::package(package, vault)),
         hop = Empty,
         hop_of_message = Empty,
         package_bytes = hop.package_bytes as u64,
@@ -348,7 +350,7 @@ pub(crate) fn record_waiting(workflow: &Span, step: &Step) {
 }
 
 /// One question to a delegate. It holds the spans of the branch, and links the run that asked to the run that answers.
-pub(crate) fn delegate(asker: &Span, branch: &Branch, is_shown: bool) -> Span {
+pub(crate) fn delegate(asker: &Span, branch: &Branch, vault: &Vault<'_>) -> Span {
     let asked = Question {
         from: branch.from(),
         tool: branch.tool(),
@@ -356,7 +358,7 @@ pub(crate) fn delegate(asker: &Span, branch: &Branch, is_shown: bool) -> Span {
         target: Some(branch.step().run().active()),
         child: branch.path(),
         package_bytes: branch.package().bytes(),
-        package: is_shown.then(|| contents::package(branch.package())),
+        package: vault.is_shown().then(|| contents::package(branch.package(), vault)),
     };
     asked.span(asker)
 }

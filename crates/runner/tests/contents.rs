@@ -6,10 +6,11 @@ mod harness;
 
 use harness::{Nothing, Spans, calls, ended, hands_to, runner, says, script};
 use serde_json::{Value, json};
-use sommelier_handoff::{Agent, Delegate, Relay};
-use sommelier_runner::Runner;
+use sommelier_handoff::{Agent, Delegate, HANDOFF_TO_SPECIALIST, Relay};
+use sommelier_runner::{DurableRunner, Runner, Turn, run_until_handoff};
 use sommelier_runtime::tool::{CallContext, Failure};
 use sommelier_runtime::{Tool, tool_args};
+use sommelier_store::MemoryStore;
 
 const SECRET: &str = "4000 0000 0000 0002";
 
@@ -169,4 +170,69 @@ fn with_words(turn: harness::Turn, words: &str) -> harness::Turn {
         reply.content.insert(0, sommelier_protocol::ContentBlock::text(&*words));
         reply
     })
+}
+
+/// Words that never came past the redactor do so on their way into a span: those of a step that the caller has made, of a journal that
+/// was begun without one, of the author's instructions, of a tool's arguments, which the tool gets as they are, and the
+/// name of a trace. What was JSON is JSON.
+#[test]
+fn what_has_not_passed_the_redactor_passes_it_on_its_way_into_a_span() {
+    let ask = r#"{"word":"Ada","Ada":["4 for Ada",4]}"#;
+    let relay = Relay::builder()
+        .agent(Agent::new("till", "You wait on Ada.").tools(harness::tools()))
+        .agent(Agent::new("cellar", "You fetch the wine."))
+        .entry("till")
+        .route("till", "cellar")
+        .delegate("cellar", Delegate::new("ask_cook", Agent::new("cook", "You cook.")))
+        .build()
+        .unwrap();
+    let model = || {
+        script([
+            ("till", calls([("look", ask), ("look", r#"{"word":"Ada"}"#)])),
+            ("till", calls([(HANDOFF_TO_SPECIALIST, harness::to("cellar", "Ada wants wine."))])),
+            ("cellar", calls([("ask_cook", harness::question("Is there soup for Ada?"))])),
+            ("cook", says("Soup for Ada.")),
+            ("cellar", says("Here, Ada.")),
+        ])
+    };
+    let redacts = |model| runner(model).redact(|text| text.replace("Ada", "<name>")).show_contents();
+    let words = "I am Ada.";
+    let driven = Spans::of(|| {
+        let runner = redacts(model()).trace("trace of Ada");
+        ended(runner.drive(&relay, relay.start("c", words).unwrap()))
+    });
+
+    let store = MemoryStore::new();
+    let silent = runner(script([])).trace("trace of Ada");
+    DurableRunner::new(&silent, &relay, &store).submit("c", Turn::new(words)).unwrap();
+    let resumed = Spans::of(|| {
+        let runner = redacts(model());
+        DurableRunner::new(&runner, &relay, &store).resume("c").unwrap()
+    });
+
+    let (driven, resumed) = (driven.1, resumed.1);
+    for spans in [&driven, &resumed] {
+        let all = format!("{:?}", spans.all());
+        assert!(!all.contains("Ada"), "{all}");
+        let root = &spans.named("invoke_workflow")[0];
+        let said = json!([{"role": "user", "parts": [{"type": "text", "content": "I am <name>."}]}]);
+        assert_eq!(json_of(root.field("gen_ai.input.messages")), said);
+        let arguments = json!({"word": "<name>", "<name>": ["4 for <name>", 4]});
+        let tool = &spans.named("execute_tool")[0];
+        assert_eq!(json_of(tool.field("gen_ai.tool.call.arguments")), arguments);
+        let reply = json_of(spans.named("chat")[0].field("gen_ai.output.messages"));
+        assert_eq!(reply[0]["parts"][0]["arguments"], arguments);
+        let asked = json_of(spans.named("chat")[1].field("gen_ai.input.messages"));
+        assert_eq!(asked[3]["parts"][0]["response"], r#""<name>""#);
+    }
+    assert_eq!(driven.named("invoke_workflow")[0].field("trace"), "trace of <name>");
+    assert_eq!(resumed.named("invoke_workflow")[0].field("resumed_trace"), "trace of <name>");
+}
+
+/// The words with which one agent is run pass the redactor as those of any user.
+#[test]
+fn the_words_for_one_agent_pass_the_redactor() {
+    let redacts = runner(script([("till", says("Yes."))])).redact(|text| text.replace("Ada", "<name>"));
+    let run = run_until_handoff(&redacts, &house(), "I am Ada.", |_| true).unwrap();
+    assert_eq!(harness::story(&run.messages), ["user: I am <name>.", "assistant: Yes."]);
 }

@@ -292,7 +292,7 @@ impl<'a> Desk<'a> {
         if matches!(course, Course::Doubt | Course::Repeats(_) | Course::Run(Pass::Asks)) {
             return Ok(());
         }
-        let span = spans::tool(self.span, self.agent.name(), call, self.vault.is_shown());
+        let span = spans::tool(self.span, self.agent.name(), call, self.vault);
         let output = match course {
             Course::Known(output) => output.clone(),
             Course::Doubt | Course::Repeats(_) => return Ok(()),
@@ -306,7 +306,7 @@ impl<'a> Desk<'a> {
                 }
             }
         };
-        spans::record_output(&span, &output, self.vault.is_shown());
+        spans::record_output(&span, &output, self.vault);
         self.keep(place, output, said, total)
     }
 
@@ -326,7 +326,7 @@ impl<'a> Desk<'a> {
             return self.transact(place, call, span, said);
         }
         let output = span.in_scope(|| self.dispatched(place, call, self.within()));
-        spans::record_output(span, &output, self.vault.is_shown());
+        spans::record_output(span, &output, self.vault);
         if output.is_in_doubt() && effect != Effect::ReadOnly {
             return Ok(());
         }
@@ -369,7 +369,7 @@ impl<'a> Desk<'a> {
             Err(JournalError::Refused(_)) => (without_effect(call), false),
             Err(why) => return Err(why),
         };
-        spans::record_output(span, &output, self.vault.is_shown());
+        spans::record_output(span, &output, self.vault);
         let input = Input { run: self.run_name().into(), at, what: InputKind::tool_output(place, output) };
         if !is_kept {
             self.log.completed(&input, false)?;

@@ -16,6 +16,7 @@ mod claims;
 mod error;
 mod heart;
 mod log;
+mod played;
 mod rooms;
 mod settled;
 mod sweep;
@@ -28,21 +29,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use sommelier_handoff::{
-    AgentName, Answer, Divergence, Entry, Input, InputKind, Millis, Relay, Replay, RunEnd, Step, TurnOnRecord,
+    AgentName, Answer, Input, InputKind, Millis, Relay, Replay, RunEnd, Step, TurnOnRecord,
 };
 use sommelier_protocol::Words;
 
 use crate::answered::Answered;
-use crate::journal::{Epoch, Event, Journal, JournalError, LEASE_TAKEN, Lease, Record};
+use crate::journal::{Epoch, Journal, JournalError, Lease};
 use crate::mailbox::Signals;
 use crate::runner::Around;
-use crate::secrets::Secrets;
+use crate::secrets::{Secrets, Vault};
 use crate::{Mailbox, Outcome, RunError, Runner};
 
 pub use claims::{ClaimFault, check_claims};
 pub use error::DurableError;
 use log::End;
 pub(crate) use log::Log;
+pub use played::{replay, replay_seeing};
 pub(crate) use rooms::Works;
 use rooms::{Entered, Rooms};
 pub use settled::{Settled, Turn};
@@ -153,13 +155,17 @@ impl<'a> DurableRunner<'a> {
     pub fn submit(&self, conversation: &str, turn: Turn) -> Result<Settled, DurableError> {
         check_name(conversation)?;
         let words = Words::new(&*turn.text).map_err(RunError::from)?;
-        let vault = self.runner.vault(Secrets::default());
         let trace = turn.trace.clone().or_else(|| self.runner.trace_name().map(str::to_owned));
-        let turn = Turn { text: vault.said(words).as_str().to_owned(), trace, ..turn };
-        let turn = vault.clean_turn(turn).ok_or_else(|| DurableError::secret_key(conversation))?;
+        let turn = Turn { trace, ..turn };
+        let key = turn.key.as_deref();
+        if key.is_some_and(|key| self.runner.vault(Secrets::default()).refuses_key(key)) {
+            return Err(DurableError::secret_key(conversation));
+        }
         let entered = self.rooms.enter(conversation)?;
         let held = self.hold(conversation, None)?;
-        match self.recorded(conversation, &held, &turn) {
+        // What the conversation holds as secret is known from here on.
+        let vault = self.runner.vault(held.log.secrets());
+        match self.recorded(conversation, &held, (key, &words), &vault) {
             Ok(None) => {}
             Ok(Some(recorded)) => return self.go_on(&entered, held, recorded),
             Err(why) => {
@@ -167,6 +173,7 @@ impl<'a> DurableRunner<'a> {
                 return Err(why);
             }
         }
+        let turn = vault.clean_turn(Turn { text: vault.said(words).as_str().to_owned(), ..turn });
         let Held { step, log } = held;
         let log = log.telling(turn.trace.as_deref());
         match step {
@@ -190,9 +197,8 @@ impl<'a> DurableRunner<'a> {
     pub fn resume(&self, conversation: &str) -> Result<Settled, DurableError> {
         let entered = self.rooms.enter(conversation)?;
         let found = self.read(conversation)?;
-        let (_, replay) = &found;
-        let at_rest = replay.step().filter(|step| step.is_at_rest() && !has_failed(step));
-        if let (Some(step), None) = (at_rest, replay.owed().next()) {
+        let at_rest = found.1.step().filter(|step| step.is_at_rest() && !has_failed(step));
+        if let (Some(step), false) = (at_rest, is_owed(&found)) {
             return Ok(Settled::of(step.clone()));
         }
         let (step, log) = self.hold_begun(conversation, Some(found))?;
@@ -245,10 +251,14 @@ impl<'a> DurableRunner<'a> {
         self.rooms.tell(conversation, |mailbox| mailbox.cancel(reason));
         let entered = self.rooms.enter(conversation)?;
         let found = self.read(conversation)?;
-        if let Some(step @ Step::Done(_)) = found.1.step() {
+        if let (Some(step @ Step::Done(_)), false) = (found.1.step(), is_owed(&found)) {
             return Ok(Settled::of(step.clone()));
         }
         let (step, log) = self.hold_begun(conversation, Some(found))?;
+        if let Step::Done(_) = step {
+            let settled = Settled::of(step.clone());
+            return self.tell_settled(&entered, (step, log), settled);
+        }
         let begun = log.chronicle(|told| told.begun().next().is_some());
         let reason = self.runner.vault(log.secrets()).words(reason);
         self.feed(&entered, step, log, InputKind::Cancelled { reason: reason.into(), begun })
@@ -304,30 +314,41 @@ impl<'a> DurableRunner<'a> {
     }
 
     /// Finds out whether the conversation takes an input where its records end, and gives what was read for it. One that does
-    /// not take it keeps no trace of it, not even of a lease.
+    /// not take it keeps no trace of it, not even of a lease; but what its records owe is written, whatever comes of the input.
     fn would_take(&self, conversation: &str, what: &InputKind) -> Result<Option<Found<'a>>, DurableError> {
         if self.kept().contains_key(conversation) {
             return Ok(None);
         }
         let found = self.read(conversation)?;
         let step = found.1.step().cloned().ok_or_else(|| DurableError::Unknown(conversation.to_owned()))?;
+        if is_owed(&found) {
+            return Ok(Some(found));
+        }
         let input = self.input(&step, what.clone());
         step.feed(self.relay, &input).map_err(DurableError::refused)?;
         Ok(Some(found))
     }
 
+    /// The turn that is on record under this key.
+    ///
+    /// # Errors
+    /// [`DurableError::KeyReused`] when it has other words, [`DurableError::SecretKey`] when there is none and the key is not to
+    /// be kept.
     fn recorded(
         &self,
         conversation: &str,
         held: &Held<'_>,
-        turn: &Turn,
+        (key, words): (Option<&str>, &Words),
+        vault: &Vault<'_>,
     ) -> Result<Option<TurnOnRecord>, DurableError> {
-        let Some(key) = turn.key.as_deref() else { return Ok(None) };
+        let Some(key) = key else { return Ok(None) };
         let recorded = held.log.chronicle(|told| told.turn(key).cloned());
         match recorded {
-            Some(recorded) if *recorded.text != *turn.text => {
-                Err(DurableError::key_reused(conversation, key, &recorded.text, &turn.text))
+            Some(recorded) if !vault.is_on_record(&recorded.text, words) => {
+                let found = vault.said(words.clone());
+                Err(DurableError::key_reused(conversation, key, &recorded.text, found.as_str()))
             }
+            None if vault.refuses_key(key) => Err(DurableError::secret_key(conversation)),
             recorded => Ok(recorded),
         }
     }
@@ -346,7 +367,16 @@ impl<'a> DurableRunner<'a> {
             None if step.is_at_rest() => Settled::of(step.clone()),
             None => return self.drive(entered, step, log.resuming()),
         };
-        // What closes the turn is on record before anybody is told.
+        self.tell_settled(entered, (step, log), settled)
+    }
+
+    /// Tells what is settled. What closes the turn is on record before anybody is told.
+    fn tell_settled(
+        &self,
+        entered: &Entered<'_>,
+        (step, log): (Step, Log<'_>),
+        settled: Settled,
+    ) -> Result<Settled, DurableError> {
         if let Err(why) = log.flush() {
             self.give_back(entered.name(), &log.into_end());
             return Err(RunError::Unkept(why).into());
@@ -406,6 +436,8 @@ impl<'a> DurableRunner<'a> {
             }
             lease => lease?,
         };
+        // Whoever has driven it meanwhile, what is secret in it is so.
+        let secrets = kept.as_ref().map(|kept| kept.end.secrets.clone()).unwrap_or_default();
         if let Some(Kept { step, end }) = kept.filter(|kept| follows(&lease, &kept.end)) {
             let (seq, epoch, head) = (lease.head.seq, lease.epoch, Some(lease.head));
             return Ok(Held {
@@ -427,11 +459,7 @@ impl<'a> DurableRunner<'a> {
         let (opened_at, owed) = (replay.opened_at().cloned(), replay.owed().collect::<Vec<_>>());
         let (seq, epoch, head) = (lease.head.seq, lease.epoch, Some(lease.head));
         let (step, chronicle) = replay.into_parts();
-        let log = self.log(
-            conversation,
-            End { seq, epoch, chronicle, renewed, head, secrets: Secrets::default() },
-            opened_at,
-        );
+        let log = self.log(conversation, End { seq, epoch, chronicle, renewed, head, secrets }, opened_at);
         log.owe(owed);
         Ok(Held { step, log })
     }
@@ -612,64 +640,6 @@ impl fmt::Debug for DurableRunner<'_> {
     }
 }
 
-/// Plays the records of a conversation.
-///
-/// # Errors
-/// [`DurableError::Diverged`] with the number of the first record that does not follow.
-pub fn replay<'r>(
-    relay: &'r Relay,
-    conversation: &str,
-    records: &[Record],
-) -> Result<Replay<'r>, DurableError> {
-    replay_seeing(relay, conversation, records, |_, _| {})
-}
-
-/// As [`replay`], and shows each input before it is played, with where the run stood until then: what a model was asked, for
-/// one, stands in the step that its reply comes to.
-///
-/// # Errors
-/// As [`replay`].
-pub fn replay_seeing<'r>(
-    relay: &'r Relay,
-    conversation: &str,
-    records: &[Record],
-    mut see: impl FnMut(&Replay<'r>, &Input),
-) -> Result<Replay<'r>, DurableError> {
-    let mut replay = Replay::new(relay, conversation);
-    for record in records.iter().filter(|record| record.event.kind() != LEASE_TAKEN) {
-        play(&mut replay, &record.event, &mut see).map_err(|why| DurableError::Diverged {
-            conversation: conversation.to_owned(),
-            seq: record.seq,
-            why: Box::new(why),
-        })?;
-    }
-    Ok(replay)
-}
-
-/// Plays a record. Its time stands in its body too, and only that is played.
-fn play<'r>(
-    replay: &mut Replay<'r>,
-    event: &Event,
-    see: &mut impl FnMut(&Replay<'r>, &Input),
-) -> Result<(), Divergence> {
-    let entry = Entry::read(event.kind(), event.version(), event.body())?;
-    let within = match &entry {
-        Entry::Input(input) => input.at,
-        Entry::Announced(told) => told.at,
-    };
-    if within != event.at() {
-        let (kind, beside) = (event.kind().into(), event.at());
-        return Err(Divergence::OtherTime { kind, beside, within });
-    }
-    match entry {
-        Entry::Input(input) => {
-            see(replay, &input);
-            replay.take(*input)
-        }
-        Entry::Announced(told) => replay.compare(*told),
-    }
-}
-
 /// A name that ends like the path of a branch would share keys and ids with a branch of another conversation.
 fn check_name(conversation: &str) -> Result<(), DurableError> {
     let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -680,6 +650,11 @@ fn check_name(conversation: &str) -> Result<(), DurableError> {
 /// Whether nobody has written between these records and the lease.
 fn follows(lease: &Lease, end: &End) -> bool {
     lease.head.seq == end.seq.saturating_add(1) && lease.epoch == end.epoch.next()
+}
+
+/// Whether something follows from the records that is not among them, as where a process has ended in between.
+fn is_owed((_, replay): &Found<'_>) -> bool {
+    replay.owed().next().is_some()
 }
 
 /// Whether the run ended since a model could not be asked.

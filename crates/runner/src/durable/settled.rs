@@ -64,7 +64,7 @@ pub enum Settled {
 impl Settled {
     pub(super) fn of(step: Step) -> Self {
         match step {
-            Step::Done(done) => Self::Ended(Report::new(done)),
+            Step::Done(done) => Self::Ended(done.into()),
             step => Self::Waiting(Parked::new(step)),
         }
     }

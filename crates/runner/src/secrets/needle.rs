@@ -60,6 +60,11 @@ impl Needle {
         self.shape == Shape::Digits
     }
 
+    /// Whether it is so long that it stands nowhere by chance.
+    pub(super) fn is_long(&self) -> bool {
+        self.shape != Shape::Word
+    }
+
     /// How many bytes of `text` from `at` are the value.
     fn at(&self, text: &str, at: usize) -> Option<usize> {
         let rest = &text[at..];
@@ -124,6 +129,28 @@ pub(super) fn masked<'a>(text: &str, needles: impl Iterator<Item = &'a Needle> +
         }
     }
     (copied > 0).then(|| out + &text[copied..])
+}
+
+/// Whether `text` is `recorded`, with anything in the place of each handle that is a gap.
+pub(super) fn fits(recorded: &str, text: &str, is_gap: impl Fn(&str) -> bool) -> bool {
+    let (mut pieces, mut begin, mut at) = (Vec::new(), 0, 0);
+    while let Some(found) = recorded[at..].find(PREFIX) {
+        let start = at + found;
+        let length = handle_at(&recorded[start..]);
+        at = start + length.unwrap_or(PREFIX.len());
+        if length.is_some() && is_gap(&recorded[start..at]) {
+            pieces.push(&recorded[begin..start]);
+            begin = at;
+        }
+    }
+    let end = &recorded[begin..];
+    let Some((first, middle)) = pieces.split_first() else { return text == end };
+    let inner = text.strip_prefix(first).and_then(|rest| rest.strip_suffix(end));
+    inner.is_some_and(|inner| {
+        let after = |rest: &'_ str, piece: &&str| rest.find(*piece).map(|at| at + piece.len());
+        let mut rest = inner;
+        middle.iter().all(|piece| after(rest, piece).map(|end| rest = &rest[end..]).is_some())
+    })
 }
 
 /// How every handle begins.

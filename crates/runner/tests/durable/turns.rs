@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use sommelier_handoff::{Answer, InputKind};
 use sommelier_runner::journal::Journal;
-use sommelier_runner::{DurableError, DurableRunner, Turn};
+use sommelier_runner::{DurableError, DurableRunner, Settled, Turn};
 use sommelier_store::MemoryStore;
 
 use tracing::Subscriber;
@@ -12,7 +13,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use crate::desk::{CONVERSATION, Clock, Kind, awake, journal_of, kinds, model, relay, runner};
+use crate::desk::{CONVERSATION, Clock, Kind, awake, journal_of, kinds, model, relay, runner, whole};
 
 /// S1-34, C100: everything that happened is on record, in the order in which it did.
 #[test]
@@ -117,4 +118,39 @@ fn a_resumed_run_names_the_trace_that_it_began_in() {
         DurableRunner::new(&runner, &relay, &cut).resume(CONVERSATION).unwrap();
     });
     assert_eq!(*seen.0.lock().unwrap(), [r#""00-4bf9-01""#]);
+}
+
+/// T1, S1-37: where the last records of a turn were lost with the process, what follows from those that are left is written before
+/// anybody is told the answer, or that what was wanted cannot be had: whoever comes first.
+#[test]
+fn what_closes_a_turn_is_on_record_whoever_comes_first() {
+    type Comes = fn(&DurableRunner<'_>) -> Result<Settled, DurableError>;
+    let all_come: [(Comes, bool); 6] = [
+        (|durable| durable.cancel(CONVERSATION, "too late"), true),
+        (|durable| durable.resume(CONVERSATION), true),
+        (|durable| durable.submit(CONVERSATION, Turn::new("Seat 7, please.").key("m-1")), true),
+        (|durable| durable.submit(CONVERSATION, Turn::new("Seat 8, please.").key("m-1")), false),
+        (|durable| durable.give(CONVERSATION, InputKind::Joined), false),
+        (|durable| durable.answer(CONVERSATION, "x", Answer::Approve, None, None), false),
+    ];
+    let (records, clock) = (whole(Kind::Keyed), Clock::at(10_000));
+    let relay = relay(Kind::Keyed, &Arc::default());
+    let all = kinds(&journal_of(&records));
+    for owed in 1..=3 {
+        let left = &records[..records.len() - owed];
+        for (at, (comes, is_told)) in all_come.into_iter().enumerate() {
+            let (store, runner) = (journal_of(left), runner(model(), &clock));
+            let durable = DurableRunner::new(&runner, &relay, &store);
+            assert_eq!(durable.look(CONVERSATION).unwrap().owed().count(), owed);
+            let told = comes(&durable).map(|settled| settled.answer().to_owned());
+            assert_eq!(told.ok().as_deref(), is_told.then_some("That is 12.00 for seat 7."), "{at}");
+            assert_eq!(kinds(&store), all, "{at}, {owed}");
+            assert_eq!(durable.look(CONVERSATION).unwrap().owed().count(), 0, "{at}, {owed}");
+        }
+        let thanks = model().turn("till", |_| sommelier_runtime::script::say("You are welcome."));
+        let (store, runner) = (journal_of(left), runner(thanks, &clock));
+        let durable = DurableRunner::new(&runner, &relay, &store);
+        assert_eq!(durable.submit(CONVERSATION, Turn::new("Bye.")).unwrap().answer(), "You are welcome.");
+        assert_eq!(kinds(&store)[..=all.len()], [&all[..], &["turn_received".to_owned()]].concat());
+    }
 }
