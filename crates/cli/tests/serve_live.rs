@@ -107,6 +107,8 @@ fn a_form_names_all_of_a_name_and_names_and_texts_have_an_end() {
     let got = serve.say("b", &long);
     assert!(got.status == 422 && got.body.contains("100000 characters at most"), "{}", got.status);
     assert!(got.body.contains(&long), "the words are on the page still");
+    let keyed = [("run", "b"), ("key", &*"k".repeat(65)), ("text", "hello")];
+    assert_eq!(serve.post("/say", &keyed).status, 422);
     assert_eq!(serve.post("/cancel", &[("run", "long-name"), ("reason", &"x".repeat(2_001))]).status, 422);
     assert_eq!(place.json(&["runs"])["runs"].as_array().map(Vec::len), Some(1));
     // As long as may be, and shown no longer than there is room for.

@@ -26,6 +26,8 @@ const ACTS: [&str; 5] = ["/say", "/answer", "/resume", "/again", "/cancel"];
 pub(super) const LONGEST_WORDS: usize = 100_000;
 pub(super) const LONGEST_ANSWER: usize = 20_000;
 pub(super) const LONGEST_REASON: usize = 2_000;
+/// A form of ours has 64 digits.
+const LONGEST_KEY: usize = 64;
 
 /// The ends of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -217,7 +219,8 @@ fn say(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
         return Err(Fault::caller("over", why));
     }
     // A form that is sent twice is heard once.
-    let key = fields.get("key").filter(|key| !key.is_empty()).map(|key| format!("web-{key}"));
+    let key = Some(words(fields, "key", LONGEST_KEY)?).filter(|key| !key.is_empty());
+    let key = key.map(|key| format!("web-{key}"));
     let turn = Turn::new(&*text).at(reservo::entry(&text).name());
     let turn = key.iter().fold(turn, |turn, key| turn.key(key));
     let name = run.to_owned();
