@@ -31,8 +31,9 @@
 //!    1.1 ms     └─ chat scripted · 160 tokens in, 40 out · end_turn
 //! ```
 //!
-//! Times are those of [`duration`], as in a report. Values are cut at 120 characters, levels past the 64th are indented no further, and characters that steer a terminal are escaped. A writer that fails
-//! loses trees and never disturbs the run. A root that never closes is never drawn.
+//! Times are those of [`duration`], as in a report. Values are cut at 120 characters, levels past the 64th are indented no further, and
+//! characters that steer a terminal are escaped. A writer that fails loses trees and never disturbs the run. A root that never closes is
+//! never drawn.
 
 use std::fmt;
 use std::io::Write;
