@@ -49,7 +49,8 @@ impl Metrics {
     /// Counts that start at zero.
     #[must_use]
     pub fn new() -> Self {
-        let shared = Shared { id: LayerId::next(), tally: Mutex::default(), closed: Mutex::default() };
+        let shared =
+            Shared { id: LayerId::next(), tally: Mutex::default(), closed: Mutex::new(Recent::new()) };
         Self { shared: Arc::new(shared) }
     }
 
@@ -102,7 +103,7 @@ struct Shared {
     id: LayerId,
     tally: Mutex<Tally>,
     /// Handoffs closed lately: a receiver's span may be opened after the handoff's has closed.
-    closed: Mutex<Recent<span::Id, Arc<Timing>>>,
+    closed: Mutex<Recent<Arc<Timing>>>,
 }
 
 impl<S> Layer<S> for MetricsLayer
@@ -163,7 +164,7 @@ where
                 let agent = self.shared.agent(&open.told, &span);
                 lock(tally).close_handoff(&open, agent.as_deref());
                 if let Some(timing) = open.timing {
-                    lock(closed).remember(id, timing);
+                    lock(closed).remember(&id, timing);
                 }
             }
             Kind::Delegate => {

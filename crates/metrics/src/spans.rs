@@ -80,7 +80,7 @@ pub struct SpansLayer<K> {
     traces: AtomicU64,
     spans: AtomicU64,
     /// The numbers of spans closed lately, which a link may still name.
-    closed: Mutex<Recent<span::Id, u64>>,
+    closed: Mutex<Recent<u64>>,
     sink: K,
 }
 
@@ -96,7 +96,7 @@ impl<K: SpanSink> SpansLayer<K> {
             created_us: micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()),
             traces: AtomicU64::new(1),
             spans: AtomicU64::new(1),
-            closed: Mutex::default(),
+            closed: Mutex::new(Recent::new()),
             sink,
         }
     }
@@ -157,7 +157,7 @@ where
     fn on_close(&self, id: span::Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let Some(open) = self.id.take::<Open>(&mut span.extensions_mut()) else { return };
-        lock(&self.closed).remember(id, open.span);
+        lock(&self.closed).remember(&id, open.span);
         let Open { trace, span: number, parent, follows_from, opened, mut fields } = open;
         let start_us = micros(opened.saturating_duration_since(self.created));
         self.sink.closed(ClosedSpan {
