@@ -125,7 +125,7 @@ pub use exchange::Exchange;
 pub use player::Player;
 pub use recorder::Recorder;
 pub use redactor::Redactor;
-pub use whole::{can_be_replaced, must_be_no_database, write_whole};
+pub use whole::{BESIDE, can_be_replaced, must_be_no_database, write_whole};
 
 /// The version of the file that this release writes and reads.
 pub const VERSION: u32 = 1;

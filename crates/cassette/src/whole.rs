@@ -13,7 +13,7 @@ const NAMES: u32 = 8;
 const DATABASES: [&[u8]; 3] = [b"SQLite format 3\0", &[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]];
 
 /// What SQLite puts behind a database's name for the files beside it.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+pub const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Writes bytes to a file, in the place of what was there: whenever the process is killed, the file is a whole one, the old or the
 /// new. One that is made is its owner's alone; one that was there keeps its rights. A link is followed, so that what it leads to

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use clap::{Args, ValueEnum};
-use sommelier_cassette::must_be_no_database;
+use sommelier_cassette::{BESIDE, must_be_no_database};
 use sommelier_metrics::{LinesLayer, TreeLayer};
 use sommelier_otel::{Otlp, TraceContext};
 use tracing::Dispatch;
@@ -82,7 +82,7 @@ impl Watching {
     pub(crate) fn must_leave(&self, store: Option<PathBuf>) -> Result<(), Fault> {
         let (Some(file), Ok(store)) = (&self.trace_file, JournalFile::of(store)) else { return Ok(()) };
         let (Some(file), Some(store)) = (place(file), place(store.path())) else { return Ok(()) };
-        let is_its = ["", "-wal", "-shm", "-journal"].iter().any(|end| {
+        let is_its = [""].iter().chain(&BESIDE).any(|end| {
             let mut its = store.clone().into_os_string();
             its.push(end);
             its == *file.as_os_str()
