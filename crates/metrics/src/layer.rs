@@ -15,7 +15,7 @@ use crate::report::Report;
 use crate::slots::LayerId;
 use crate::tally::Tally;
 use crate::text::{lock, micros};
-use crate::told::{Listen, Text, Told};
+use crate::told::{Key, Listen, Told};
 
 /// A handle on one set of counts; clones share it.
 ///
@@ -49,8 +49,12 @@ impl Metrics {
     /// Counts that start at zero.
     #[must_use]
     pub fn new() -> Self {
-        let shared =
-            Shared { id: LayerId::next(), tally: Mutex::default(), closed: Mutex::new(Recent::new()) };
+        let shared = Shared {
+            id: LayerId::next(),
+            tally: Mutex::default(),
+            closed: Mutex::new(Recent::new()),
+            awaited: AtomicU64::new(0),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -104,6 +108,8 @@ struct Shared {
     tally: Mutex<Tally>,
     /// Handoffs closed lately: a receiver's span may be opened after the handoff's has closed.
     closed: Mutex<Recent<Arc<Timing>>>,
+    /// How many open agents took over and have not had a chat yet. Mostly none: then no chat looks for its agent.
+    awaited: AtomicU64,
 }
 
 impl<S> Layer<S> for MetricsLayer
@@ -113,8 +119,7 @@ where
     fn on_new_span(&self, attributes: &span::Attributes<'_>, id: &span::Id, context: Context<'_, S>) {
         let Some(kind) = Kind::of(attributes.metadata()) else { return };
         let Some(span) = context.span(id) else { return };
-        let mut told = Told::default();
-        attributes.record(&mut Listen::to(kind, |word| told.take(word)));
+        let told = Listen::to(kind, |listen| attributes.record(listen));
         let branches = match kind {
             Kind::Workflow => Some(Arc::default()),
             // A second layer of the same handle has counted it.
@@ -129,11 +134,10 @@ where
     fn on_record(&self, id: &span::Id, values: &span::Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let Some(kind) = Kind::of(span.metadata()) else { return };
-        values.record(&mut Listen::to(kind, |word| {
-            if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut()) {
-                open.told.take(word);
-            }
-        }));
+        let later = Listen::to(kind, |listen| values.record(listen));
+        if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut()) {
+            open.told.merge(later);
+        }
     }
 
     fn on_follows_from(&self, id: &span::Id, follows: &span::Id, context: Context<'_, S>) {
@@ -142,18 +146,24 @@ where
             return;
         };
         let Some(timing) = self.shared.timing(follows, &context) else { return };
-        if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut()) {
-            open.timing = Some(timing);
+        if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut())
+            && open.timing.replace(timing).is_none()
+        {
+            self.shared.awaited.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn on_close(&self, id: span::Id, context: Context<'_, S>) {
-        let Some(span) = context.span(&id).filter(|span| Kind::of(span.metadata()).is_some()) else { return };
+        let Some(span) = context.span(&id) else { return };
         let Some(open) = self.shared.id.take::<Open>(&mut span.extensions_mut()) else { return };
-        let Shared { tally, closed, .. } = &*self.shared;
+        let Shared { tally, closed, awaited, .. } = &*self.shared;
         match open.kind {
             Kind::Workflow => lock(tally).close_workflow(&open.told),
-            Kind::Agent => {}
+            Kind::Agent => {
+                if open.timing.is_some() {
+                    awaited.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
             Kind::Chat => {
                 self.shared.time_first_chat(&span);
                 let agent = self.shared.agent(&open.told, &span);
@@ -200,9 +210,13 @@ impl Shared {
     where
         S: for<'lookup> LookupSpan<'lookup>,
     {
+        if self.awaited.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         let timing =
-            self.id.ancestor(chat, |open: &Open| (open.kind == Kind::Agent).then(|| open.timing.clone()));
+            self.id.ancestor(chat, |open: &mut Open| (open.kind == Kind::Agent).then(|| open.timing.take()));
         if let Some(timing) = timing.flatten() {
+            self.awaited.fetch_sub(1, Ordering::Relaxed);
             timing.first_chat_us.get_or_init(|| micros(timing.opened.elapsed()));
         }
     }
@@ -212,9 +226,9 @@ impl Shared {
     where
         S: for<'lookup> LookupSpan<'lookup>,
     {
-        told.text(Text::Agent).map(Cow::from).or_else(|| {
-            self.id.ancestor(span, |open: &Open| {
-                let name = open.told.text(Text::Agent).filter(|_| open.kind == Kind::Agent)?;
+        told.text(Key::Agent).map(Cow::from).or_else(|| {
+            self.id.ancestor(span, |open: &mut Open| {
+                let name = open.told.text(Key::Agent).filter(|_| open.kind == Kind::Agent)?;
                 Some(name.to_owned().into())
             })
         })
@@ -225,10 +239,10 @@ impl Shared {
     where
         S: for<'lookup> LookupSpan<'lookup>,
     {
-        told.text(Text::Target)?;
+        told.text(Key::Target)?;
         let workflow = self
             .id
-            .ancestor(span, |open: &Open| open.branches.clone().filter(|_| open.kind == Kind::Workflow));
+            .ancestor(span, |open: &mut Open| open.branches.clone().filter(|_| open.kind == Kind::Workflow));
         let branches = workflow.unwrap_or_default();
         let at_once = branches.fetch_add(1, Ordering::Relaxed) + 1;
         lock(&self.tally).most_at_once(at_once);

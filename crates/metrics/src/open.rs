@@ -52,7 +52,8 @@ impl Kind {
 pub(crate) struct Open {
     pub(crate) kind: Kind,
     pub(crate) told: Told,
-    /// A handoff's or a delegation's own; a receiver's, that of the handoff which it follows from.
+    /// A handoff's or a delegation's own; a receiver's, that of the handoff which it follows from, until its first chat has
+    /// closed.
     pub(crate) timing: Option<Arc<Timing>>,
     /// How many branches are open under one user message: the workflow's own; a branch's, that of its workflow.
     pub(crate) branches: Option<Arc<AtomicU64>>,

@@ -3,6 +3,7 @@
 //! Extensions are keyed by type. The slots keep apart several layers of one type on the same registry, such as
 //! a tree on standard error and another in a file.
 
+use std::iter;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracing::span;
@@ -77,13 +78,14 @@ impl LayerId {
     pub(crate) fn ancestor<'a, S, T, R>(
         self,
         span: &SpanRef<'a, S>,
-        look: impl Fn(&T) -> Option<R>,
+        mut look: impl FnMut(&mut T) -> Option<R>,
     ) -> Option<R>
     where
         S: LookupSpan<'a>,
         T: Send + Sync + 'static,
     {
-        span.scope().skip(1).find_map(|ancestor| self.get::<T>(&ancestor.extensions()).and_then(&look))
+        iter::successors(span.parent(), SpanRef::parent)
+            .find_map(|ancestor| self.get_mut::<T>(&mut ancestor.extensions_mut()).and_then(&mut look))
     }
 }
 

@@ -118,7 +118,7 @@ where
             return;
         }
         let Some(span) = context.span(id) else { return };
-        let parent = self.id.ancestor(&span, |open: &Open| Some((open.trace, open.span)));
+        let parent = self.id.ancestor(&span, |open: &mut Open| Some((open.trace, open.span)));
         let open = Open {
             trace: parent.map_or_else(|| self.traces.fetch_add(1, Ordering::Relaxed), |(trace, _)| trace),
             span: self.spans.fetch_add(1, Ordering::Relaxed),

@@ -8,7 +8,7 @@ use crate::open::{Open, Timing};
 use crate::report::{
     DelegateUse, Hop, Link, MAX_KEYS, MAX_LISTED_HOPS, MAX_LISTED_LINKS, ModelUse, Report, ToolUse,
 };
-use crate::told::{Number, Text, Told};
+use crate::told::{Key, Told};
 
 /// Stands where a span did not say.
 const UNSET: &str = "(unset)";
@@ -42,17 +42,19 @@ impl Tally {
         self.constraints(told);
         let workflows = &mut self.report.workflows;
         workflows.closed += 1;
-        workflows.conversations += u64::from(told.number(Number::Begins) > 0);
-        count(&mut workflows.by_end, told.text(Text::End), |ends| *ends += 1);
+        workflows.conversations += u64::from(told.number(Key::Begins) > 0);
+        count(&mut workflows.by_end, told.text(Key::End), |ends| *ends += 1);
         self.spent(told);
     }
 
     pub(crate) fn close_chat(&mut self, told: &Told, agent: Option<&str>) {
+        let failed = u64::from(told.text(Key::Error).is_some());
+        let (read, written) = (told.number(Key::InputTokens), told.number(Key::OutputTokens));
         let add = |used: &mut ModelUse| {
             used.calls += 1;
-            used.failed += u64::from(told.text(Text::Error).is_some());
-            add_to(&mut used.input_tokens, told.number(Number::InputTokens));
-            add_to(&mut used.output_tokens, told.number(Number::OutputTokens));
+            used.failed += failed;
+            add_to(&mut used.input_tokens, read);
+            add_to(&mut used.output_tokens, written);
         };
         let model = &mut self.report.model;
         add(&mut model.total);
@@ -60,14 +62,14 @@ impl Tally {
     }
 
     pub(crate) fn close_tool(&mut self, told: &Told) {
-        let error = told.text(Text::Error);
+        let error = told.text(Key::Error);
         let tools = &mut self.report.tools;
         let add = |used: &mut ToolUse| {
             used.runs += 1;
             used.failed += u64::from(error.is_some());
         };
         add(&mut tools.total);
-        count(&mut tools.by_tool, told.text(Text::Tool), add);
+        count(&mut tools.by_tool, told.text(Key::Tool), add);
         if error.is_some() {
             count(&mut tools.errors, error, |errors| *errors += 1);
         }
@@ -76,29 +78,29 @@ impl Tally {
     pub(crate) fn close_handoff(&mut self, open: &Open, agent: Option<&str>) {
         let told = &open.told;
         let handoffs = &mut self.report.handoffs;
-        match told.text(Text::Outcome) {
+        match told.text(Key::Outcome) {
             Some(names::TAKEN) => {
                 let hop = Hop {
-                    number: told.number(Number::Hop),
+                    number: told.number(Key::Hop),
                     from: or_unset(agent),
-                    to: or_unset(told.text(Text::Target)),
-                    package_bytes: told.number(Number::PackageBytes),
-                    history_bytes: told.number(Number::HistoryBytes),
+                    to: or_unset(told.text(Key::Target)),
+                    package_bytes: told.number(Key::PackageBytes),
+                    history_bytes: told.number(Key::HistoryBytes),
                     transfer_us: open.elapsed_us(),
                     first_chat_us: None,
                 };
-                let is_again = told.number(Number::HopOfMessage) > 1;
-                add_to(&mut handoffs.bytes_by_reference, told.number(Number::ReferenceBytes));
+                let is_again = told.number(Key::HopOfMessage) > 1;
+                add_to(&mut handoffs.bytes_by_reference, told.number(Key::ReferenceBytes));
                 self.take_hop(hop, is_again, open.timing.clone());
             }
             Some(names::REFUSED) => {
                 handoffs.asked += 1;
                 handoffs.refused += 1;
-                let guard = told.text(Text::Refusal).or_else(|| told.text(Text::Error));
+                let guard = told.text(Key::Refusal).or_else(|| told.text(Key::Error));
                 count(&mut handoffs.refusals, guard, |refused| *refused += 1);
             }
             // It is asked for once, and tried again under the same id.
-            Some(names::FAILED) if told.text(Text::Error) == Some(names::UNWRITTEN) => {
+            Some(names::FAILED) if told.text(Key::Error) == Some(names::UNWRITTEN) => {
                 handoffs.unwritten += 1;
             }
             _ => handoffs.asked += 1,
@@ -109,18 +111,18 @@ impl Tally {
     pub(crate) fn close_delegate(&mut self, open: &Open, agent: Option<&str>, depth: u64) {
         let told = &open.told;
         let link = Link {
-            parent_run: or_unset(told.text(Text::ParentRun)),
-            child_run: or_unset(told.text(Text::ChildRun)),
+            parent_run: or_unset(told.text(Key::ParentRun)),
+            child_run: or_unset(told.text(Key::ChildRun)),
             from: or_unset(agent),
-            tool: or_unset(told.text(Text::Tool)),
-            to: told.text(Text::Target).map(str::to_owned),
-            status: or_unset(told.text(Text::Status)),
-            error: told.text(Text::Error).map(str::to_owned),
-            package_bytes: told.number(Number::PackageBytes),
-            steps_used: told.number(Number::StepsUsed),
+            tool: or_unset(told.text(Key::Tool)),
+            to: told.text(Key::Target).map(str::to_owned),
+            status: or_unset(told.text(Key::Status)),
+            error: told.text(Key::Error).map(str::to_owned),
+            package_bytes: told.number(Key::PackageBytes),
+            steps_used: told.number(Key::StepsUsed),
             took_us: open.elapsed_us(),
         };
-        let refusal = told.text(Text::Refusal).or_else(|| told.text(Text::Error));
+        let refusal = told.text(Key::Refusal).or_else(|| told.text(Key::Error));
         self.constraints(told);
         self.link(link, refusal, depth);
         self.spent(told);
@@ -128,7 +130,7 @@ impl Tally {
 
     /// Something was used up, if the span says so.
     fn spent(&mut self, told: &Told) {
-        if let Some(measure) = told.text(Text::Measure) {
+        if let Some(measure) = told.text(Key::Measure) {
             count(&mut self.report.spent, Some(measure), |spent| *spent += 1);
         }
     }
@@ -151,10 +153,10 @@ impl Tally {
 
     fn constraints(&mut self, told: &Told) {
         let constraints = &mut self.report.handoffs.constraints;
-        add_to(&mut constraints.kept, told.number(Number::ConstraintsKept));
-        add_to(&mut constraints.broken, told.number(Number::ConstraintsBroken));
-        add_to(&mut constraints.unchecked, told.number(Number::ConstraintsUnchecked));
-        add_to(&mut constraints.unknown, told.number(Number::ConstraintsUnknown));
+        add_to(&mut constraints.kept, told.number(Key::ConstraintsKept));
+        add_to(&mut constraints.broken, told.number(Key::ConstraintsBroken));
+        add_to(&mut constraints.unchecked, told.number(Key::ConstraintsUnchecked));
+        add_to(&mut constraints.unknown, told.number(Key::ConstraintsUnknown));
     }
 
     fn link(&mut self, link: Link, refusal: Option<&str>, depth: u64) {

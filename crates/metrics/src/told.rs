@@ -16,20 +16,25 @@ use crate::text::{clip, clip_id};
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     /// All that most spans tell: no memory is asked for it.
-    first: [Option<Word>; 4],
+    first: [Option<Word>; 3],
     more: Vec<Word>,
 }
 
-/// One of them.
 #[derive(Debug)]
-pub(crate) enum Word {
-    Text(Text, Box<str>),
-    Number(Number, u64),
+struct Word {
+    key: Key,
+    value: Value,
 }
 
-/// A text that is counted by.
+#[derive(Debug)]
+enum Value {
+    Text(Box<str>),
+    Number(u64),
+}
+
+/// What a count is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Text {
+pub(crate) enum Key {
     Agent,
     ChildRun,
     End,
@@ -41,22 +46,7 @@ pub(crate) enum Text {
     Status,
     Target,
     Tool,
-}
-
-impl Text {
-    /// As much of a value as is kept.
-    fn kept(self, value: &str) -> Box<str> {
-        match self {
-            Self::ChildRun | Self::ParentRun => clip_id(value).into(),
-            _ => clip(value).into(),
-        }
-    }
-}
-
-/// A number that is added up or listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Number {
-    /// 1 for yes.
+    /// A number, as all that follow: 1 for yes.
     Begins,
     ConstraintsBroken,
     ConstraintsKept,
@@ -72,121 +62,191 @@ pub(crate) enum Number {
     StepsUsed,
 }
 
-enum Place {
-    Text(Text),
-    Number(Number),
+impl Key {
+    fn is_number(self) -> bool {
+        self as u8 >= Self::Begins as u8
+    }
+
+    /// What is kept of a value that came as text: a name is clipped, and a number may be written out. Nothing, where the field
+    /// should have a number and has none.
+    fn kept(self, value: &str) -> Option<Value> {
+        match self {
+            _ if self.is_number() => value.parse().ok().map(Value::Number),
+            Self::ChildRun | Self::ParentRun => Some(Value::Text(clip_id(value).into())),
+            _ => Some(Value::Text(clip(value).into())),
+        }
+    }
 }
 
-impl Place {
-    fn of(field: &str) -> Option<Self> {
-        Some(match field {
-            names::AGENT_NAME => Self::Text(Text::Agent),
-            names::CHILD_RUN => Self::Text(Text::ChildRun),
-            names::END => Self::Text(Text::End),
-            names::ERROR_TYPE => Self::Text(Text::Error),
-            names::MEASURE => Self::Text(Text::Measure),
-            names::OUTCOME => Self::Text(Text::Outcome),
-            names::PARENT_RUN => Self::Text(Text::ParentRun),
-            names::REFUSAL => Self::Text(Text::Refusal),
-            names::STATUS => Self::Text(Text::Status),
-            names::TRANSFER_TARGET => Self::Text(Text::Target),
-            names::TOOL_NAME => Self::Text(Text::Tool),
-            names::BEGINS => Self::Number(Number::Begins),
-            names::CONSTRAINTS_BROKEN => Self::Number(Number::ConstraintsBroken),
-            names::CONSTRAINTS_KEPT => Self::Number(Number::ConstraintsKept),
-            names::CONSTRAINTS_UNCHECKED => Self::Number(Number::ConstraintsUnchecked),
-            names::CONSTRAINTS_UNKNOWN => Self::Number(Number::ConstraintsUnknown),
-            names::HISTORY_BYTES => Self::Number(Number::HistoryBytes),
-            names::HOP => Self::Number(Number::Hop),
-            names::HOP_OF_MESSAGE => Self::Number(Number::HopOfMessage),
-            names::INPUT_TOKENS => Self::Number(Number::InputTokens),
-            names::OUTPUT_TOKENS => Self::Number(Number::OutputTokens),
-            names::PACKAGE_BYTES => Self::Number(Number::PackageBytes),
-            names::REFERENCE_BYTES => Self::Number(Number::ReferenceBytes),
-            names::STEPS_USED => Self::Number(Number::StepsUsed),
-            _ => return None,
-        })
+/// The fields of one kind of span that are counted by.
+struct Counted {
+    fields: &'static [(&'static str, Key)],
+    /// How long their names are. Most fields of a span have a name of another length, and that is told fastest.
+    lengths: u64,
+}
+
+impl Counted {
+    const fn of(fields: &'static [(&'static str, Key)]) -> Self {
+        let (mut lengths, mut at) = (0, 0);
+        while at < fields.len() {
+            lengths |= length(fields[at].0);
+            at += 1;
+        }
+        Self { fields, lengths }
+    }
+
+    fn key(&self, field: &Field) -> Option<Key> {
+        let name = field.name();
+        if self.lengths & length(name) == 0 {
+            return None;
+        }
+        self.fields.iter().find(|(counted, _)| *counted == name).map(|(_, key)| *key)
+    }
+}
+
+/// A bit for each length; one for all from 63 on.
+const fn length(name: &str) -> u64 {
+    1 << if name.len() < 63 { name.len() } else { 63 }
+}
+
+/// The fields of an activation of an agent that are counted by.
+static OF_AGENT: Counted = Counted::of(&[(names::AGENT_NAME, Key::Agent)]);
+/// Those of a model call.
+static OF_CHAT: Counted = Counted::of(&[
+    (names::INPUT_TOKENS, Key::InputTokens),
+    (names::OUTPUT_TOKENS, Key::OutputTokens),
+    (names::AGENT_NAME, Key::Agent),
+    (names::ERROR_TYPE, Key::Error),
+]);
+/// Those of a run of a tool.
+static OF_TOOL: Counted = Counted::of(&[(names::TOOL_NAME, Key::Tool), (names::ERROR_TYPE, Key::Error)]);
+/// Those of a handoff.
+static OF_HANDOFF: Counted = Counted::of(&[
+    (names::AGENT_NAME, Key::Agent),
+    (names::TRANSFER_TARGET, Key::Target),
+    (names::PACKAGE_BYTES, Key::PackageBytes),
+    (names::HISTORY_BYTES, Key::HistoryBytes),
+    (names::REFERENCE_BYTES, Key::ReferenceBytes),
+    (names::OUTCOME, Key::Outcome),
+    (names::HOP, Key::Hop),
+    (names::HOP_OF_MESSAGE, Key::HopOfMessage),
+    (names::REFUSAL, Key::Refusal),
+    (names::ERROR_TYPE, Key::Error),
+]);
+/// Those of the answer to a user message.
+static OF_WORKFLOW: Counted = Counted::of(&[
+    (names::BEGINS, Key::Begins),
+    (names::END, Key::End),
+    (names::MEASURE, Key::Measure),
+    (names::CONSTRAINTS_KEPT, Key::ConstraintsKept),
+    (names::CONSTRAINTS_BROKEN, Key::ConstraintsBroken),
+    (names::CONSTRAINTS_UNCHECKED, Key::ConstraintsUnchecked),
+    (names::CONSTRAINTS_UNKNOWN, Key::ConstraintsUnknown),
+]);
+/// Those of a question to a delegate.
+static OF_DELEGATE: Counted = Counted::of(&[
+    (names::AGENT_NAME, Key::Agent),
+    (names::TRANSFER_TARGET, Key::Target),
+    (names::TOOL_NAME, Key::Tool),
+    (names::PARENT_RUN, Key::ParentRun),
+    (names::CHILD_RUN, Key::ChildRun),
+    (names::PACKAGE_BYTES, Key::PackageBytes),
+    (names::STATUS, Key::Status),
+    (names::STEPS_USED, Key::StepsUsed),
+    (names::REFUSAL, Key::Refusal),
+    (names::ERROR_TYPE, Key::Error),
+    (names::MEASURE, Key::Measure),
+    (names::CONSTRAINTS_KEPT, Key::ConstraintsKept),
+    (names::CONSTRAINTS_BROKEN, Key::ConstraintsBroken),
+    (names::CONSTRAINTS_UNCHECKED, Key::ConstraintsUnchecked),
+    (names::CONSTRAINTS_UNKNOWN, Key::ConstraintsUnknown),
+]);
+
+/// Nobody asks which agent a tool run was of, nor which tool a handoff: a field is counted by on the spans where it says
+/// something that no other field does.
+fn counted(kind: Kind) -> &'static Counted {
+    match kind {
+        Kind::Workflow => &OF_WORKFLOW,
+        Kind::Agent => &OF_AGENT,
+        Kind::Chat => &OF_CHAT,
+        Kind::Tool => &OF_TOOL,
+        Kind::Handoff => &OF_HANDOFF,
+        Kind::Delegate => &OF_DELEGATE,
     }
 }
 
 impl Told {
-    /// Takes a word in; it wins over an earlier one.
-    pub(crate) fn take(&mut self, word: Word) {
+    /// Takes a value in; it wins over an earlier one.
+    fn take(&mut self, word: Word) {
         for place in &mut self.first {
-            if place.as_ref().is_none_or(|known| known.is_of(&word)) {
+            if place.as_ref().is_none_or(|known| known.key == word.key) {
                 *place = Some(word);
                 return;
             }
         }
-        match self.more.iter_mut().find(|known| known.is_of(&word)) {
+        match self.more.iter_mut().find(|known| known.key == word.key) {
             Some(known) => *known = word,
             None => self.more.push(word),
         }
     }
 
+    /// Takes in what was told later.
+    pub(crate) fn merge(&mut self, later: Self) {
+        for word in later.first.into_iter().flatten() {
+            self.take(word);
+        }
+        for word in later.more {
+            self.take(word);
+        }
+    }
+
     /// The text, unless it is empty.
-    pub(crate) fn text(&self, text: Text) -> Option<&str> {
-        let told = self.words().find_map(|word| match word {
-            Word::Text(of, told) if *of == text => Some(&**told),
-            Word::Text(..) | Word::Number(..) => None,
-        });
-        told.filter(|told| !told.is_empty())
+    pub(crate) fn text(&self, key: Key) -> Option<&str> {
+        match self.get(key)? {
+            Value::Text(text) if !text.is_empty() => Some(text),
+            Value::Text(_) | Value::Number(_) => None,
+        }
     }
 
     /// The number; 0 where nothing was told.
-    pub(crate) fn number(&self, number: Number) -> u64 {
-        let told = self.words().find_map(|word| match word {
-            Word::Number(of, told) if *of == number => Some(*told),
-            Word::Text(..) | Word::Number(..) => None,
-        });
-        told.unwrap_or_default()
-    }
-
-    fn words(&self) -> impl Iterator<Item = &Word> {
-        self.first.iter().flatten().chain(&self.more)
-    }
-}
-
-impl Word {
-    /// Whether both tell of the same.
-    fn is_of(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Text(one, _), Self::Text(two, _)) => one == two,
-            (Self::Number(one, _), Self::Number(two, _)) => one == two,
-            (Self::Text(..), Self::Number(..)) | (Self::Number(..), Self::Text(..)) => false,
+    pub(crate) fn number(&self, key: Key) -> u64 {
+        match self.get(key) {
+            Some(Value::Number(number)) => *number,
+            Some(Value::Text(_)) | None => 0,
         }
     }
-}
 
-/// Hands each word of a span on that is counted, one by one.
-///
-/// A value's `Debug` is code of the caller: it may panic, or open a span itself. It has run when a word is handed on, so
-/// that whoever takes the word may hold a lock meanwhile.
-pub(crate) struct Listen<F> {
-    kind: Kind,
-    then: F,
-}
-
-impl<F: FnMut(Word)> Listen<F> {
-    pub(crate) fn to(kind: Kind, then: F) -> Self {
-        Self { kind, then }
+    fn get(&self, key: Key) -> Option<&Value> {
+        let first = self.first.iter().flatten().find(|word| word.key == key);
+        first.or_else(|| self.more.iter().find(|word| word.key == key)).map(|word| &word.value)
     }
+}
 
-    /// Nobody asks which agent a workflow or a tool run was of, nor which tool a handoff.
-    fn is_counted(&self, text: Text) -> bool {
-        !matches!((self.kind, text), (Kind::Workflow | Kind::Tool, Text::Agent) | (Kind::Handoff, Text::Tool))
+/// Reads the words of a span that are counted.
+///
+/// A value's `Debug` is code of the caller: it may panic, or open a span itself. So nothing is locked while it runs.
+pub(crate) struct Listen {
+    counted: &'static Counted,
+    told: Told,
+}
+
+impl Listen {
+    pub(crate) fn to(kind: Kind, tell: impl FnOnce(&mut dyn Visit)) -> Told {
+        let mut listen = Self { counted: counted(kind), told: Told::default() };
+        tell(&mut listen);
+        listen.told
     }
 
     fn number(&mut self, field: &Field, value: impl TryInto<u64>) {
-        if let Some(Place::Number(number)) = Place::of(field.name())
+        if let Some(key) = self.counted.key(field).filter(|key| key.is_number())
             && let Ok(value) = value.try_into()
         {
-            (self.then)(Word::Number(number, value));
+            self.told.take(Word { key, value: Value::Number(value) });
         }
     }
 }
 
-impl<F: FnMut(Word)> Visit for Listen<F> {
+impl Visit for Listen {
     fn record_i64(&mut self, field: &Field, value: i64) {
         self.number(field, value);
     }
@@ -200,21 +260,15 @@ impl<F: FnMut(Word)> Visit for Listen<F> {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        match Place::of(field.name()) {
-            Some(Place::Text(text)) if self.is_counted(text) => {
-                (self.then)(Word::Text(text, text.kept(value)));
-            }
-            Some(Place::Number(_)) => {
-                if let Ok(value) = value.parse::<u64>() {
-                    self.number(field, value);
-                }
-            }
-            Some(Place::Text(_)) | None => {}
+        if let Some(key) = self.counted.key(field)
+            && let Some(value) = key.kept(value)
+        {
+            self.told.take(Word { key, value });
         }
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if Place::of(field.name()).is_some() {
+        if self.counted.key(field).is_some() {
             let mut text = String::new();
             // A `Debug` that gives up keeps what it wrote until then; `format!` would panic.
             let _ = write!(text, "{value:?}");

@@ -137,7 +137,7 @@ where
             return;
         }
         let Some(span) = context.span(id) else { return };
-        let above = self.id.ancestor(&span, |open: &Open| Some((Arc::clone(&open.tree), open.node)));
+        let above = self.id.ancestor(&span, |open: &mut Open| Some((Arc::clone(&open.tree), open.node)));
         let (tree, parent) = match above {
             Some((tree, parent)) => (tree, parent),
             None => (Arc::default(), None),

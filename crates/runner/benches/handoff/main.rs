@@ -1,7 +1,7 @@
 //! What the core costs, beside a bare loop that keeps its transcript too.
 //!
 //! `cargo bench -p sommelier-runner` runs it. Criterion measures each figure; after it, every pair whose ratio
-//! docs/performance.md states is timed in turn, A B A B, and the ratios of the medians are printed, so that a
+//! docs/performance.md states is timed in turn, A B A B, and the median of the rounds' ratios is printed, so that a
 //! drift of the machine's speed meets both sides.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark may stop at what cannot be")]
@@ -79,7 +79,7 @@ fn handoffs_to_and_fro(criterion: &mut Criterion) {
 fn ratios() {
     let relay = ours::running_relay();
     let desks = ours::desks(&relay);
-    println!("\nratios, each of two sides timed in turn (median of the medians of 41 rounds)");
+    println!("\nratios, two sides timed in turn (the median of 41 rounds; in brackets each side's own)");
     ratio(
         "running case, ours / floor",
         2.5,
@@ -152,32 +152,36 @@ fn watched<T>(dispatch: &Dispatch, run: &impl Fn() -> T) -> impl Fn() -> T {
     move || dispatcher::with_default(dispatch, run)
 }
 
-/// Prints the ratio of the medians of `a` and `b`, run in turn, for which no bound is set.
+/// Prints the ratio of `a` and `b`, run in turn, for which no bound is set.
 fn ratio_alone<A, B>(name: &str, a: impl Fn() -> A, b: impl Fn() -> B) {
-    let (a, b) = in_turn(a, b);
-    println!("{name}: {:.2} ({a:.0} ns / {b:.0} ns)", a / b);
+    let InTurn { ratio, a, b } = in_turn(a, b);
+    println!("{name}: {ratio:.2} ({a:.0} ns / {b:.0} ns)");
 }
 
-/// Prints the ratio of the medians of `a` and `b`, run in turn.
+/// Prints the ratio of `a` and `b`, run in turn.
 fn ratio<A, B>(name: &str, target: f64, a: impl Fn() -> A, b: impl Fn() -> B) {
-    let (a, b) = in_turn(a, b);
-    println!("{name}: {:.2} (at most {target} wanted; {a:.0} ns / {b:.0} ns)", a / b);
+    let InTurn { ratio, a, b } = in_turn(a, b);
+    println!("{name}: {ratio:.2} (at most {target} wanted; {a:.0} ns / {b:.0} ns)");
 }
 
 /// Prints the ratio of the costs per unit of `a` and `b`, run in turn.
 fn per<A, B>(name: &str, a: impl Fn() -> A, units_a: f64, b: impl Fn() -> B, units_b: f64) {
-    let (a, b) = in_turn(a, b);
-    let (a, b) = (a / units_a, b / units_b);
-    println!("{name}: {:.2} ({a:.0} ns / {b:.0} ns)", a / b);
+    let InTurn { ratio, a, b } = in_turn(a, b);
+    let (ratio, a, b) = (ratio * units_b / units_a, a / units_a, b / units_b);
+    println!("{name}: {ratio:.2} ({a:.0} ns / {b:.0} ns)");
 }
 
-fn in_turn<A, B>(a: impl Fn() -> A, b: impl Fn() -> B) -> (f64, f64) {
-    let (mut times_a, mut times_b) = (Vec::new(), Vec::new());
-    for _ in 0..41 {
-        times_a.push(time(&a));
-        times_b.push(time(&b));
-    }
-    (median(times_a), median(times_b))
+/// Medians of rounds: of what A took of what B took in the same round, and of either in nanoseconds.
+struct InTurn {
+    ratio: f64,
+    a: f64,
+    b: f64,
+}
+
+fn in_turn<A, B>(a: impl Fn() -> A, b: impl Fn() -> B) -> InTurn {
+    let rounds: Vec<_> = (0..41).map(|_| (time(&a), time(&b))).collect();
+    let median_of = |what: fn(&(f64, f64)) -> f64| median(rounds.iter().map(what).collect());
+    InTurn { ratio: median_of(|(a, b)| a / b), a: median_of(|(a, _)| *a), b: median_of(|(_, b)| *b) }
 }
 
 /// Nanoseconds of one call, from as many as fit in about 4 ms.
