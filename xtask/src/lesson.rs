@@ -84,8 +84,13 @@ pub(crate) fn run(mut args: Vec<OsString>) -> Result<ExitCode, Fault> {
         "list" | "--help" | "-h" => list(&lessons),
         _ => match Lesson::find(&word, &lessons) {
             Some(lesson) => {
+                let asks_for_help = rest.iter().any(|arg| arg == "--help" || arg == "-h");
                 let (program, args) = model::lesson(lesson, rest)?;
-                launch(&program, args)
+                let ended = launch(&program, args)?;
+                if asks_for_help && let Some(more) = model::help(lesson, &program) {
+                    io::stdout().write_all(more.as_bytes()).map_err(Fault::system("write to stdout"))?;
+                }
+                Ok(ended)
             }
             None => Err(Fault::Misuse(unknown(&word, &lessons))),
         },

@@ -37,6 +37,14 @@ pub(crate) fn lesson(lesson: &Lesson, args: Vec<OsString>) -> Result<Program, Fa
     }
 }
 
+/// What a lesson's own program does not know of, and says nothing of: that any model may hold it.
+pub(crate) fn help(lesson: &Lesson, program: &str) -> Option<String> {
+    (lesson.number() == LESSON && program == lesson.package()).then(|| {
+        "  --model MODEL   held with this model instead of a script; `--base-url URL` says where it is (docs/live.md)\n"
+            .to_owned()
+    })
+}
+
 fn sommelier(command: &[&str], args: Vec<OsString>) -> Program {
     (SOMMELIER.to_owned(), command.iter().map(OsString::from).chain(args).collect())
 }

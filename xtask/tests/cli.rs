@@ -48,6 +48,18 @@ fn an_unknown_lesson_is_misuse() {
     }
 }
 
+/// S1-20. The help of the lesson that is held with any model says so, and no other's does.
+#[test]
+fn the_help_of_a_lesson_says_what_it_takes() {
+    for (lesson, takes_a_model) in [("04", false), ("05", true)] {
+        for help in ["--help", "-h"] {
+            let output = xtask(&["lesson", lesson, help]);
+            assert_eq!(output.status.code(), Some(0), "{lesson} {help}");
+            assert_eq!(text(&output.stdout).contains("  --model MODEL   "), takes_a_model, "{lesson} {help}");
+        }
+    }
+}
+
 /// S1-20. One lesson is held with any model; another says which.
 #[test]
 fn a_lesson_without_a_model_says_which_has_one() {

@@ -4,6 +4,7 @@
 mod harness;
 
 use std::fs;
+use std::path::Path;
 
 use harness::{BOOKING, Place, RUNNING_CASE};
 use serde_json::json;
@@ -233,6 +234,25 @@ fn a_file_of_spans_is_told_also_from_stdin() {
     assert!(said.contains(hop), "{said}");
     let said = place.hears(SPAN, &["report", "-", "--format", "text"]).fine();
     assert!(said.contains(hop), "{said}");
+}
+
+/// The file that stdin comes from is the trace too.
+#[cfg(unix)]
+#[test]
+fn a_report_replaces_no_trace_that_it_hears() {
+    let place = Place::new();
+    let file = place.path("trace.jsonl");
+    fs::write(&file, SPAN).unwrap();
+    let heard = |output: &Path| {
+        let mut command = place.command(&["report", "-", "--format", "text", "-o", output.to_str().unwrap()]);
+        command.stdin(fs::File::open(&file).unwrap()).output().unwrap()
+    };
+    let said = heard(&file);
+    assert_eq!(said.status.code(), Some(2));
+    let err = String::from_utf8(said.stderr).unwrap();
+    assert!(err.contains("the report would replace the trace that it is of"), "{err}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), SPAN);
+    assert!(heard(&place.path("report.txt")).status.success());
 }
 
 /// What has no end is not begun, and what is too long is not read: a pipe that nobody writes to would be waited for.

@@ -344,7 +344,8 @@ fn unknown() -> String {
 
 fn tokens(fields: &Fields) -> Option<String> {
     match (fields.number(names::INPUT_TOKENS), fields.number(names::OUTPUT_TOKENS)) {
-        (None, None) => None,
+        // Decisions that are scripted cost none.
+        (None | Some(0), None | Some(0)) => None,
         (input, output) => {
             Some(format!("{} tokens in, {} out", input.unwrap_or_default(), output.unwrap_or_default()))
         }

@@ -190,6 +190,23 @@ fn bare_spans_are_drawn_too() {
     assert_eq!(drawn, ["agent ?\n├─ chat ?\n├─ tool ?\n├─ handoff · ? → ?\n└─ delegate ? · ?\n"]);
 }
 
+/// What a scripted decision costs is not told: nothing.
+#[test]
+fn no_tokens_are_not_told() {
+    let drawn = draw(timeless, || {
+        for (read, written) in [(0, 0), (7, 0), (0, 3)] {
+            info_span!(
+                target: "sommelier",
+                "chat",
+                gen_ai.request.model = "m",
+                gen_ai.usage.input_tokens = read,
+                gen_ai.usage.output_tokens = written,
+            );
+        }
+    });
+    assert_eq!(drawn, ["chat m\n", "chat m · 7 tokens in, 0 out\n", "chat m · 0 tokens in, 3 out\n"]);
+}
+
 #[test]
 fn a_tree_is_bounded() {
     let drawn = draw(timeless, || {

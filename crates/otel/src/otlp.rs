@@ -15,6 +15,7 @@ use opentelemetry_sdk::trace::{
     OTEL_BSP_MAX_QUEUE_SIZE_DEFAULT, SpanData, SpanExporter, SpanProcessor,
 };
 use sommelier_metrics::{ClosedSpan, OpenedSpan, SpanSink, SpansLayer};
+use ureq::http::HeaderName;
 
 use crate::Traces;
 use crate::client::{Client, Failed, PATIENCE};
@@ -147,7 +148,7 @@ impl OtlpBuilder {
     /// Starts the thread that sends. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ExportError::Setup`] when the address is none.
+    /// [`ExportError::Setup`] when the address is none, or the variable of the headers has a piece that is no header.
     pub fn start(self) -> Result<Otlp, ExportError> {
         let base = self.endpoint.trim_end_matches('/');
         let endpoint =
@@ -162,6 +163,7 @@ impl OtlpBuilder {
         if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
             return Err(bad("it begins with neither http:// nor https://".to_owned()));
         }
+        headers_are_good().map_err(bad)?;
         let failed = Failed::default();
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
@@ -190,6 +192,26 @@ fn shown(address: &str) -> String {
     let Some((before, host)) = address.rsplit_once('@') else { return address.to_owned() };
     let scheme = before.split_once("//").map_or("", |(scheme, _)| scheme);
     if scheme.is_empty() { format!("...@{host}") } else { format!("{scheme}//...@{host}") }
+}
+
+/// A piece that is no header is left out by the exporter without a word, and the collector would refuse all spans for want of a key.
+fn headers_are_good() -> Result<(), String> {
+    let set = |name| std::env::var(name).ok().map(|headers| (name, headers));
+    let found = set("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| set("OTEL_EXPORTER_OTLP_HEADERS"));
+    let Some((variable, headers)) = found else { return Ok(()) };
+    let is_header = |piece: &str| {
+        piece.split_once('=').is_some_and(|(name, value)| {
+            HeaderName::from_bytes(name.trim().as_bytes()).is_ok() && !value.trim().is_empty()
+        })
+    };
+    match headers.split_terminator(',').position(|piece| !is_header(piece)) {
+        None => Ok(()),
+        // It may be a key, and is not told.
+        Some(at) => Err(format!(
+            "piece {} of the variable {variable} is no header; right is `Authorization=Bearer KEY`, and a comma between two",
+            at + 1
+        )),
+    }
 }
 
 /// Who sends: what was said of it, else what the environment says, else that it is `sommelier`.

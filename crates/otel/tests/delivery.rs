@@ -159,6 +159,38 @@ fn the_environment_says_who_sends() {
     assert_eq!(told(""), expected("desk"));
 }
 
+/// A header that is none is told before anything is sent, and not what it is: a key may stand there.
+#[test]
+fn a_header_that_is_none_is_told() {
+    if std::env::var_os("OTEL_EXPORTER_OTLP_HEADERS").is_some() {
+        let ended = Otlp::to("http://127.0.0.1:1").start().map(drop);
+        return print!("<{}>", ended.map_or_else(|error| error.to_string(), |()| "good".to_owned()));
+    }
+    let told = |headers: &str| {
+        let again = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_header_that_is_none_is_told", "--nocapture"])
+            .env("OTEL_EXPORTER_OTLP_HEADERS", headers)
+            .output()
+            .unwrap();
+        let out = String::from_utf8(again.stdout).unwrap();
+        out.split_once('<').unwrap().1.split_once('>').unwrap().0.to_owned()
+    };
+    let at = |piece| {
+        format!(
+            "spans cannot be sent to \"http://127.0.0.1:1\": piece {piece} of the variable OTEL_EXPORTER_OTLP_HEADERS is no \
+             header; right is `Authorization=Bearer KEY`, and a comma between two"
+        )
+    };
+    for good in ["", "a=b", "Authorization=Bearer s3cret==", "a=b, c = d ,"] {
+        assert_eq!(told(good), "good", "{good:?}");
+    }
+    for (bad, piece) in
+        [("s3cret", 1), ("Authorization: Bearer s3cret", 1), ("a=b,s3cret", 2), ("=s3cret", 1), ("a=,b=c", 1)]
+    {
+        assert_eq!(told(bad), at(piece), "{bad:?}");
+    }
+}
+
 /// A collector that is slower than the run is not waited for: what there is no room for is lost, and all of it is told.
 #[test]
 fn what_there_is_no_room_for_is_told() {

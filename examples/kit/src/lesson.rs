@@ -167,7 +167,7 @@ impl Program {
         show: impl FnOnce(&Flags) -> Result<Shown<J>, Box<dyn Error>>,
     ) -> Result<bool, Box<dyn Error>> {
         if flags.help {
-            print(&self.help())?;
+            print(self.help().trim_end())?;
             return Ok(true);
         }
         if !flags.words.is_empty() {

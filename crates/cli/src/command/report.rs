@@ -35,7 +35,8 @@ pub(super) fn of_file(
     asked: &Report,
 ) -> Result<u8, Fault> {
     let form = Form::of(asked, teller)?;
-    if let Some(output) = form.file.filter(|output| is_same(output, file)) {
+    let source = if file == Path::new("-") { Path::new("/dev/stdin") } else { file };
+    if let Some(output) = form.file.filter(|output| is_same(output, source)) {
         let why = format!(
             "{}: the report would replace the trace that it is of; give another file",
             output.display()
