@@ -65,7 +65,7 @@ fn a_run_arrives_as_one_tree() {
             line(2, "execute_tool handoff_to_specialist sommelier", "TOOL", ""),
             line(1, "invoke_agent sommelier", "AGENT", "after execute_tool handoff_to_specialist sommelier"),
             line(2, "chat claude-sonnet-5", "LLM", ""),
-            line(2, "execute_tool ask_cellar", "TOOL", ""),
+            line(2, "execute_tool ask_cellar cellar", "TOOL", ""),
             line(3, "invoke_agent cellar", "AGENT", ""),
             line(4, "chat claude-sonnet-5", "LLM", ""),
             line(2, "chat claude-sonnet-5", "LLM", ""),

@@ -397,7 +397,10 @@ impl Question<'_> {
             target: TARGET,
             parent: asker,
             "delegate",
-            otel.name = format_args!("execute_tool {}", self.tool),
+            otel.name = self.target.map_or_else(
+                || format!("execute_tool {}", self.tool),
+                |target| format!("execute_tool {} {target}", self.tool)
+            ),
             otel.kind = "internal",
             gen_ai.operation.name = "execute_tool",
             gen_ai.tool.name = self.tool.as_str(),

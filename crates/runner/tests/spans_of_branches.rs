@@ -59,7 +59,7 @@ fn a_supervisor_with_two_branches_is_one_tree() {
     };
     let delegate = |tool: &str, id: &str, target: &str, run: &str, bytes: usize| {
         format!(
-            "otel.name=execute_tool {tool}, otel.kind=internal, gen_ai.operation.name=execute_tool, \
+            "otel.name=execute_tool {tool} {target}, otel.kind=internal, gen_ai.operation.name=execute_tool, \
              gen_ai.tool.name={tool}, gen_ai.tool.type=function, gen_ai.tool.call.id={id}, \
              gen_ai.agent.name=supervisor, gen_ai.transfer.mode=return_to_caller, \
              gen_ai.transfer.target.name={target}, parent_run=c, child_run={run}, package_bytes={bytes}, \
@@ -183,7 +183,7 @@ fn each_refused_question_has_its_span_with_the_code() {
     );
     assert_eq!(told(&spans), sorted(links(report.done().run())));
     let above: Vec<String> = spans.named("invoke_agent").iter().map(|agent| parent(&spans, agent)).collect();
-    assert_eq!(above, ["invoke_workflow supervisor", "execute_tool ask_d"]);
+    assert_eq!(above, ["invoke_workflow supervisor", "execute_tool ask_d d"]);
 }
 
 fn parent(spans: &Spans, span: &Seen) -> String {

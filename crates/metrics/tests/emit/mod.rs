@@ -177,7 +177,7 @@ pub(crate) fn delegate(name: &str, asker: &Span, tool: &str, target: Option<&str
         target: "sommelier",
         parent: asker,
         "delegate",
-        otel.name = format!("execute_tool {tool}"),
+        otel.name = target.map_or(format!("execute_tool {tool}"), |target| format!("execute_tool {tool} {target}")),
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = tool,
         gen_ai.agent.name = name,

@@ -19,12 +19,12 @@ pub(crate) const DESKS: &str = "\
 invoke_workflow supervisor [CHAIN] answered
   invoke_agent supervisor [AGENT]
     chat claude-sonnet-5 [LLM] 120 in, 7 out; cache 40 read, 20 written
-    execute_tool ask_billing [TOOL] return_to_caller supervisor → billing, 47 B crossed · 2 steps · done · answered
+    execute_tool ask_billing billing [TOOL] return_to_caller supervisor → billing, 47 B crossed · 2 steps · done · answered
       invoke_agent billing [AGENT] after supervisor
         chat claude-sonnet-5 [LLM] 120 in, 7 out; cache 40 read, 20 written
         execute_tool find_invoice [TOOL] ERROR no_such_invoice
         chat claude-sonnet-5 [LLM] 130 in, 7 out; cache 40 read, 20 written
-    execute_tool ask_shipping [TOOL] return_to_caller supervisor → shipping, 37 B crossed · 2 steps · done · answered
+    execute_tool ask_shipping shipping [TOOL] return_to_caller supervisor → shipping, 37 B crossed · 2 steps · done · answered
       invoke_agent shipping [AGENT] after supervisor
         chat claude-sonnet-5 [LLM] 120 in, 7 out; cache 40 read, 20 written
         execute_tool handoff_to_specialist customs [TOOL] pass_control shipping → customs, 53 B crossed, 287 B left behind · hop 1 · taken
