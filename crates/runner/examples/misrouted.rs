@@ -16,8 +16,11 @@ use tracing_subscriber::layer::SubscriberExt;
 const GUESTS: [&str; 3] = ["The shower is cold.", "I was charged twice.", "There are two bills in my name."];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let file = std::env::args_os().nth(1).map(File::create).transpose()?;
-    tell(file)
+    let file = std::env::args().nth(1);
+    if file.as_ref().is_some_and(|file| !file.ends_with(".jsonl")) {
+        return Err("usage: misrouted [FILE.jsonl]".into());
+    }
+    tell(file.map(File::create).transpose()?)
 }
 
 fn tell(file: Option<File>) -> Result<(), Box<dyn Error>> {
