@@ -4,14 +4,17 @@ use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write as _;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use tracing::field::{Field, Visit};
 use tracing::span;
 
+/// So many fields of one span are read from a line; a call site of ours declares a tenth of it, and each is searched for by its name.
+const MAX_READ: usize = 256;
+
 /// Field values by name, in the order in which they were first recorded.
 ///
-/// The number of entries is bounded by the fields that the span's call site declares.
+/// The number of entries is bounded by the fields that the span's call site declares, and by 256 where they are read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(Vec<(Cow<'static, str>, FieldValue)>);
 
@@ -173,6 +176,9 @@ impl<'de> Deserialize<'de> for Fields {
                 let mut fields = Fields::default();
                 while let Some((name, value)) = map.next_entry::<String, FieldValue>()? {
                     fields.set(name, value);
+                    if fields.0.len() > MAX_READ {
+                        return Err(A::Error::custom(format_args!("a span has at most {MAX_READ} fields")));
+                    }
                 }
                 Ok(fields)
             }

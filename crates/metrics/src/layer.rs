@@ -9,7 +9,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
-use crate::open::{Kind, Open, Timing};
+use crate::open::{Branches, Kind, Open, Timing};
 use crate::recent::Recent;
 use crate::report::Report;
 use crate::slots::LayerId;
@@ -49,12 +49,7 @@ impl Metrics {
     /// Counts that start at zero.
     #[must_use]
     pub fn new() -> Self {
-        let shared = Shared {
-            id: LayerId::next(),
-            tally: Mutex::default(),
-            closed: Mutex::new(Recent::new()),
-            awaited: AtomicU64::new(0),
-        };
+        let shared = Shared { id: LayerId::next(), tally: Mutex::default(), awaited: AtomicU64::new(0) };
         Self { shared: Arc::new(shared) }
     }
 
@@ -72,7 +67,7 @@ impl Metrics {
     /// ```
     #[must_use]
     pub fn layer(&self) -> MetricsLayer {
-        MetricsLayer { shared: Arc::clone(&self.shared) }
+        MetricsLayer { shared: Arc::clone(&self.shared), closed: Mutex::new(Recent::new()) }
     }
 
     /// The counts of the spans that have closed until now.
@@ -99,6 +94,9 @@ impl Default for Metrics {
 #[derive(Debug)]
 pub struct MetricsLayer {
     shared: Arc<Shared>,
+    /// Handoffs closed lately: a receiver's span may be opened after the handoff's has closed. Another subscriber gives the
+    /// same ids to other spans, so each layer remembers its own.
+    closed: Mutex<Recent<Arc<Timing>>>,
 }
 
 #[derive(Debug)]
@@ -106,8 +104,6 @@ struct Shared {
     /// One for all layers of a handle: a span that two of them see is one span.
     id: LayerId,
     tally: Mutex<Tally>,
-    /// Handoffs closed lately: a receiver's span may be opened after the handoff's has closed.
-    closed: Mutex<Recent<Arc<Timing>>>,
     /// How many open agents took over and have not had a chat yet. Mostly none: then no chat looks for its agent.
     awaited: AtomicU64,
 }
@@ -121,7 +117,7 @@ where
         let Some(span) = context.span(id) else { return };
         let told = Listen::to(kind, |listen| attributes.record(listen));
         let branches = match kind {
-            Kind::Workflow => Some(Arc::default()),
+            Kind::Workflow => Some(Branches::default()),
             // A second layer of the same handle has counted it.
             Kind::Delegate if self.shared.id.get::<Open>(&span.extensions()).is_some() => return,
             Kind::Delegate => self.shared.open_branch(&told, &span),
@@ -145,7 +141,7 @@ where
         else {
             return;
         };
-        let Some(timing) = self.shared.timing(follows, &context) else { return };
+        let Some(timing) = self.timing(follows, &context) else { return };
         if let Some(open) = self.shared.id.get_mut::<Open>(&mut span.extensions_mut())
             && open.timing.replace(timing).is_none()
         {
@@ -156,7 +152,7 @@ where
     fn on_close(&self, id: span::Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let Some(open) = self.shared.id.take::<Open>(&mut span.extensions_mut()) else { return };
-        let Shared { tally, closed, awaited, .. } = &*self.shared;
+        let Shared { tally, awaited, .. } = &*self.shared;
         match open.kind {
             Kind::Workflow => lock(tally).close_workflow(&open.told),
             Kind::Agent => {
@@ -174,37 +170,38 @@ where
                 let agent = self.shared.agent(&open.told, &span);
                 lock(tally).close_handoff(&open, agent.as_deref());
                 if let Some(timing) = open.timing {
-                    lock(closed).remember(&id, timing);
+                    lock(&self.closed).remember(&id, timing);
                 }
             }
             Kind::Delegate => {
-                if let Some(branches) = &open.branches {
-                    branches.fetch_sub(1, Ordering::Relaxed);
-                }
-                let above =
-                    span.scope().skip(1).filter(|above| Kind::of(above.metadata()) == Some(Kind::Delegate));
+                let depth = match &open.branches {
+                    Some(branches) => {
+                        branches.open.fetch_sub(1, Ordering::Relaxed);
+                        branches.depth
+                    }
+                    None => self.shared.branches_above(&span).unwrap_or_default().depth + 1,
+                };
                 let agent = self.shared.agent(&open.told, &span);
-                lock(tally).close_delegate(&open, agent.as_deref(), 1 + above.count() as u64);
+                lock(tally).close_delegate(&open, agent.as_deref(), depth);
             }
         }
     }
 }
 
-impl Shared {
-    /// The timing of a handoff, whether it is open or not.
+impl MetricsLayer {
+    /// The timing of a handoff, whether it is open or not. An open span of another kind may have the id of one that is not.
     fn timing<S>(&self, handoff: &span::Id, context: &Context<'_, S>) -> Option<Arc<Timing>>
     where
         S: Subscriber + for<'lookup> LookupSpan<'lookup>,
     {
-        if let Some(span) = context.span(handoff)
-            && Kind::of(span.metadata()) == Some(Kind::Handoff)
-            && let Some(open) = self.id.get::<Open>(&span.extensions())
-        {
-            return open.timing.clone();
-        }
-        lock(&self.closed).recall(handoff)
+        let Some(span) = context.span(handoff) else { return lock(&self.closed).recall(handoff) };
+        let extensions = span.extensions();
+        let open = self.shared.id.get::<Open>(&extensions).filter(|open| open.kind == Kind::Handoff)?;
+        open.timing.clone()
     }
+}
 
+impl Shared {
     /// A chat has closed: if it is the receiver's first, its hop is told how long that took.
     fn time_first_chat<S>(&self, chat: &SpanRef<'_, S>)
     where
@@ -235,17 +232,23 @@ impl Shared {
     }
 
     /// Counts a branch among those that are open under the same workflow. A question without a target opens none.
-    fn open_branch<S>(&self, told: &Told, span: &SpanRef<'_, S>) -> Option<Arc<AtomicU64>>
+    fn open_branch<S>(&self, told: &Told, span: &SpanRef<'_, S>) -> Option<Branches>
     where
         S: for<'lookup> LookupSpan<'lookup>,
     {
         told.text(Key::Target)?;
-        let workflow = self
-            .id
-            .ancestor(span, |open: &mut Open| open.branches.clone().filter(|_| open.kind == Kind::Workflow));
-        let branches = workflow.unwrap_or_default();
-        let at_once = branches.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut branches = self.branches_above(span).unwrap_or_default();
+        branches.depth += 1;
+        let at_once = branches.open.fetch_add(1, Ordering::Relaxed) + 1;
         lock(&self.tally).most_at_once(at_once);
         Some(branches)
+    }
+
+    /// The branches of the nearest span that has some, a workflow or another branch.
+    fn branches_above<S>(&self, span: &SpanRef<'_, S>) -> Option<Branches>
+    where
+        S: for<'lookup> LookupSpan<'lookup>,
+    {
+        self.id.ancestor(span, |open: &mut Open| open.branches.clone())
     }
 }

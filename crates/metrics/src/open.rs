@@ -55,8 +55,17 @@ pub(crate) struct Open {
     /// A handoff's or a delegation's own; a receiver's, that of the handoff which it follows from, until its first chat has
     /// closed.
     pub(crate) timing: Option<Arc<Timing>>,
-    /// How many branches are open under one user message: the workflow's own; a branch's, that of its workflow.
-    pub(crate) branches: Option<Arc<AtomicU64>>,
+    /// A workflow's or a branch's.
+    pub(crate) branches: Option<Branches>,
+}
+
+/// The branches under one user message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Branches {
+    /// How many are open: one count for all of them.
+    pub(crate) open: Arc<AtomicU64>,
+    /// How many there are one within the other down to here; 0 at the workflow.
+    pub(crate) depth: u64,
 }
 
 impl Open {

@@ -60,7 +60,7 @@ impl Report {
             bytes_per_hop: ratio(handoffs.bytes_crossing, handoffs.taken),
             constraint_violation_rate: ratio(
                 handoffs.constraints.broken,
-                handoffs.constraints.kept + handoffs.constraints.broken,
+                handoffs.constraints.kept.saturating_add(handoffs.constraints.broken),
             ),
             refusal_rates: rates.collect(),
         }

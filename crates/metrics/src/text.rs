@@ -101,7 +101,7 @@ pub(crate) fn tame(json: String) -> String {
 
 /// Line and paragraph separators, direction marks, and the byte order mark.
 const fn turns_text(c: char) -> bool {
-    matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
+    matches!(c, '\u{61c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -631,3 +631,15 @@ fn quality_is_told_over_conversations_and_hops() {
 fn quality_of_nothing_is_nothing() {
     assert_eq!(Report::default().quality(), Quality::default());
 }
+
+/// What spans claim is added up as far as numbers go.
+#[test]
+fn no_claim_of_constraints_overflows() {
+    let report = watch(|| {
+        drop(info_span!(target: "sommelier", "invoke_workflow", constraints_kept = u64::MAX));
+        drop(info_span!(target: "sommelier", "invoke_workflow", constraints_broken = 1_u64));
+    });
+    assert_eq!(report.handoffs.constraints.total(), u64::MAX);
+    assert_eq!(report.quality().constraint_violation_rate, Some(1.0 / 18_446_744_073_709_551_615.0));
+    assert!(report.to_string().contains("18446744073709551615 kept, 1 broken"), "{report}");
+}

@@ -307,3 +307,20 @@ fn the_lines_of_branches_tell_who_asked_whom() {
         ]
     );
 }
+
+/// A line of anybody's is read only as far as a span of ours goes: each field is searched for by its name.
+#[test]
+fn a_line_with_endless_fields_is_no_span() {
+    let line = |fields: usize| {
+        let fields: Vec<String> = (0..fields).map(|n| format!("\"f{n}\":{n}")).collect();
+        format!(
+            r#"{{"name":"chat","otel_name":null,"trace":1,"span":1,"parent":null,"follows_from":[],"start_us":0,"duration_us":1,"fields":{{{}}}}}"#,
+            fields.join(",")
+        )
+    };
+    let read =
+        |fields| serde_json::from_str::<ClosedSpan>(&line(fields)).map(|span| span.fields.iter().count());
+    assert_eq!(read(256).unwrap(), 256);
+    let refused = read(257).unwrap_err().to_string();
+    assert!(refused.starts_with("a span has at most 256 fields"), "{refused}");
+}

@@ -5,8 +5,9 @@ mod emit;
 
 use std::thread;
 
-use emit::{agent, chat, tool, workflow};
+use emit::{agent, chat, handoff, take, tool, workflow};
 use sommelier_metrics::{Metrics, ModelUse};
+use tracing::span::Id;
 use tracing::{Dispatch, Span, dispatcher, info_span};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::{Layer, Registry};
@@ -58,6 +59,48 @@ fn a_span_that_never_closes_is_no_other() {
     }
     let report = metrics.report();
     assert_eq!((report.tools.total.runs, report.workflows.closed), (30, 0));
+}
+
+/// So two closed handoffs bear the same id too, and each receiver is timed from its own.
+#[test]
+fn closed_handoffs_of_two_registries_are_kept_apart() {
+    let metrics = Metrics::new();
+    let dispatches = [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry().with(metrics.layer())));
+    let hops =
+        dispatches.each_ref().map(|dispatch| dispatcher::with_default(dispatch, || closed_hop("till")));
+    assert_eq!(hops[0], hops[1]);
+    let timed = || -> Vec<bool> {
+        metrics.report().handoffs.hops.iter().map(|hop| hop.first_chat_us.is_some()).collect()
+    };
+    for (dispatch, expected) in dispatches.iter().zip([[true, false], [true, true]]) {
+        dispatcher::with_default(dispatch, || first_chat_after(&hops[0]));
+        assert_eq!(timed(), expected);
+    }
+}
+
+/// A registry gives an id out again when its span is long gone: an agent that follows the span which has it now follows no handoff.
+#[test]
+fn a_span_with_the_id_of_a_closed_handoff_is_none() {
+    let metrics = Metrics::new();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(metrics.layer()), || {
+        let hop = closed_hop("till");
+        let again = || info_span!(target: "sommelier", "delegate", gen_ai.transfer.target.name = "till");
+        let _has_its_id = (0..1_000_000).map(|_| again()).find(|span| span.id().unwrap() == hop).unwrap();
+        first_chat_after(&hop);
+    });
+    assert_eq!(metrics.report().handoffs.hops[0].first_chat_us, None);
+}
+
+fn closed_hop(target: &str) -> Id {
+    let hop = handoff(&Span::none(), target);
+    take(&hop, 1);
+    hop.id().unwrap()
+}
+
+fn first_chat_after(hop: &Id) {
+    let receiver = agent(&Span::none(), "till");
+    receiver.follows_from(hop.clone());
+    drop(chat(&receiver, "till", (0, 0), "end_turn"));
 }
 
 /// Each registry gives its ids out from the first one on, so spans of two that are open at the same time bear the same.
