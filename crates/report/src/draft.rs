@@ -79,11 +79,21 @@ impl Draft {
         self.runs.get(path).copied().unwrap_or_else(|| self.branch(path, around, ""))
     }
 
+    /// A conversation of which nobody knows the name, so that none of the others is it.
+    pub(crate) fn nameless_run(&mut self) -> usize {
+        self.push("", None, Places::OUTERMOST)
+    }
+
     fn grow(&mut self, path: &str, within: Option<usize>, place: usize) -> usize {
-        let run = self.story.runs.len();
+        let run = self.push(path, within, place);
         if within.is_none() || !path.is_empty() {
             self.runs.entry(path.to_owned()).or_insert(run);
         }
+        run
+    }
+
+    fn push(&mut self, path: &str, within: Option<usize>, place: usize) -> usize {
+        let run = self.story.runs.len();
         self.story.runs.push(Run { path: path.to_owned(), within, ..Run::default() });
         self.place_of.push(place);
         run

@@ -48,7 +48,7 @@ pub enum NoStory {
     )]
     TooLong,
     /// It tells of other conversations.
-    #[error("it does not tell of {wanted:?}, but of {}", listed(known))]
+    #[error("it does not tell of {wanted:?}, but of {}", if known.is_empty() { "none by its name".to_owned() } else { listed(known) })]
     OtherConversation {
         /// The one that was asked for.
         wanted: String,
@@ -86,7 +86,10 @@ impl Story {
             (None, _) if count > 1 => counted(count as u64, "conversation", "conversations"),
             (None, known) => known.copied().unwrap_or(UNNAMED).to_owned(),
         };
-        let mut remarks = file.remarks(&story, &told, known.len(), conversation.is_some());
+        let mut remarks = file.remarks(&story, &told);
+        if conversation.is_some() {
+            remarks.splice(0..0, file.left_out(&roots, known.len()));
+        }
         remarks.splice(0..0, story.remarks);
         story.remarks = remarks;
         Ok(story)
@@ -150,8 +153,27 @@ impl File {
         Ok(Self { tree, bad, timeless })
     }
 
+    /// What else is in the file, where one conversation of it is told.
+    fn left_out(&self, roots: &[usize], conversations: usize) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let others = conversations.saturating_sub(1) as u64;
+        if others > 0 {
+            let others = counted(others, "more conversation", "more conversations");
+            remarks.push(format!("The file tells of {others}."));
+        }
+        let nameless = roots.iter().filter(|root| self.tree.conversation(**root).is_none());
+        let lines = nameless.map(|root| self.tree.count(*root)).sum::<usize>() as u64;
+        if lines > 0 {
+            let belong = counted(lines, "line of the file belongs", "lines of the file belong");
+            remarks.push(format!(
+                "{belong} to no conversation that it names: what a tool of this one has done may be among that."
+            ));
+        }
+        remarks
+    }
+
     /// What the file does not tell, or could not be read in it.
-    fn remarks(&self, story: &Story, told: &[usize], conversations: usize, is_one: bool) -> Vec<String> {
+    fn remarks(&self, story: &Story, told: &[usize]) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Some((count, first)) = &self.bad {
             remarks.push(match count {
@@ -159,21 +181,22 @@ impl File {
                 _ => format!("{count} lines are no spans and were left out, the first of them {first}."),
             });
         }
-        if is_one && conversations > 1 {
-            remarks.push(format!("The file tells of {} more conversations.", conversations - 1));
-        }
         let roots = told.iter().filter_map(|root| self.tree.nodes.get(*root));
         let lost = roots.filter(|node| !node.span.is_root()).count();
-        if lost > 0 {
-            remarks.push(format!(
+        match lost {
+            0 => {}
+            1 => remarks
+                .push("The spans around another are not in the file, so it stands by itself.".to_owned()),
+            _ => remarks.push(format!(
                 "The spans around {lost} others are not in the file, so these stand by themselves."
-            ));
+            )),
         }
-        if self.timeless > 0 {
-            remarks.push(format!(
-                "{} lines are of a release that wrote no time of day; their times count from when their process began.",
-                self.timeless
-            ));
+        match self.timeless {
+            0 => {}
+            1 => remarks.push("1 line is of a release that wrote no time of day; its times count from when its process began.".to_owned()),
+            count => remarks.push(format!(
+                "{count} lines are of a release that wrote no time of day; their times count from when their process began."
+            )),
         }
         let is_said = |what: &What| match what {
             What::Said { text, .. } | What::Replied { text, .. } => text.is_some(),

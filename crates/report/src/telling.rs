@@ -24,6 +24,8 @@ pub(crate) struct Teller<'t> {
     draft: Draft,
     /// The newest words of each run.
     words: BTreeMap<usize, String>,
+    /// The runs of the traces that name no conversation, or more than one: what is of different traces is no one conversation.
+    nameless: BTreeMap<(&'t str, u64), usize>,
     /// How each conversation ended last.
     before: BTreeMap<usize, String>,
     /// How many roots lack spans of their beginning.
@@ -42,13 +44,17 @@ impl<'t> Teller<'t> {
     pub(crate) fn new(tree: &'t Tree) -> Self {
         let mut draft = Draft::default();
         draft.user();
-        Self { tree, draft, words: BTreeMap::new(), before: BTreeMap::new(), beheaded: 0 }
+        let (words, nameless, before) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { tree, draft, words, nameless, before, beheaded: 0 }
     }
 
     /// Tells of a span that nothing stands around.
     pub(crate) fn root(&mut self, place: usize) {
         let Some(node) = self.tree.nodes.get(place) else { return };
-        let run = self.draft.run(self.tree.conversation(place).unwrap_or_default());
+        let run = match self.tree.conversation(place) {
+            Some(name) => self.draft.run(name),
+            None => *self.nameless.entry(node.trace()).or_insert_with(|| self.draft.nameless_run()),
+        };
         if !node.is(names::INVOKE_WORKFLOW) {
             return self.tell(vec![Next::Span(place, run)]);
         }

@@ -39,6 +39,11 @@ impl Node {
         self.span.fields.number(name)
     }
 
+    /// Its trace, of which each layer counts its own.
+    pub(crate) fn trace(&self) -> (&str, u64) {
+        (&self.layer, self.span.trace)
+    }
+
     pub(crate) fn begin(&self) -> u64 {
         if self.span.at_us == 0 { self.span.start_us } else { self.span.at_us }
     }
@@ -141,6 +146,16 @@ impl Tree {
             |root: &usize| self.nodes.get(*root).map(|node| (node.begin(), &*node.layer, node.span.span));
         roots.sort_by(|one, other| order(one).cmp(&order(other)));
         roots
+    }
+
+    /// How many spans there are at a place and below it.
+    pub(crate) fn count(&self, place: usize) -> usize {
+        let (mut next, mut count) = (vec![place], 0);
+        while let Some(node) = next.pop().and_then(|place| self.nodes.get(place)) {
+            count += 1;
+            next.extend(&node.children);
+        }
+        count
     }
 
     /// The conversation that a span belongs to: of one that stands alone, the one that the others of its trace are of.

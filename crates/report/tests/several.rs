@@ -242,3 +242,49 @@ fn a_span_without_its_parents_is_of_the_conversation_of_its_trace() {
     assert_eq!(told(&[&nameless, &lines[5]]), ["tick"]);
     assert_eq!(told(&[&nameless, &lines[5], &other]), ["tick", "tock", "(no name)"]);
 }
+
+/// Of two processes that were killed after a tool had run, the tool's line is all that there is: nobody knows of which
+/// conversation it is, but not that it is the same one. Whoever looks at one that is named is told that there are such lines.
+#[test]
+fn spans_of_no_conversation_are_told_by_their_traces() {
+    let tool = |trace: u64, layer: &str, agent: &str| {
+        let fields = format!(r#""gen_ai.agent.name":"{agent}","gen_ai.tool.name":"pay""#);
+        let (at, parent) = (trace * 1_000, Some(trace + 1));
+        let line = Line { name: "execute_tool", trace, span: trace + 2, parent, at, took: 10, fields };
+        line.text().replace("00f067aa0ba902b7", layer)
+    };
+    let orphans = [tool(1, "a", "clerk"), tool(1, "b", "till"), tool(5, "b", "boss")];
+    let of = |lines: &str, name: Option<&str>| Story::of_spans(lines.as_bytes(), name).unwrap();
+    let story = of(&orphans.concat(), None);
+    let told: Vec<(String, usize)> =
+        story.conversations().iter().map(|one| (one.title.clone(), one.events.len())).collect();
+    assert_eq!(told, vec![("(no name)".to_owned(), 1); 3]);
+
+    let remark = |count: usize, lines: &[&str]| of(&lines.concat(), Some("tick")).remarks[..count].to_vec();
+    let (tick, tock) = (message(10, "tick", "answered").concat(), message(20, "tock", "answered").concat());
+    let belong = [
+        "The file tells of 1 more conversation.",
+        "1 line of the file belongs to no conversation that it names: what a tool of this one has done may be among that.",
+        "3 lines of the file belong to no conversation that it names: what a tool of this one has done may be among that.",
+    ];
+    assert_eq!(remark(2, &[&tick, &tock, &orphans[0]]), [belong[0], belong[1]]);
+    assert_eq!(remark(1, &[&tick, &orphans.concat()]), [belong[2]]);
+    let none = Story::of_spans(orphans[0].as_bytes(), Some("tick")).unwrap_err().to_string();
+    assert_eq!(none, "it does not tell of \"tick\", but of none by its name");
+}
+
+/// One is not told of as if it were many.
+#[test]
+fn a_remark_of_one_is_of_one() {
+    let lines = message(10, "tick", "answered");
+    let says = |line: &str, remark: &str| {
+        let remarks = Story::of_spans([line, &lines[5]].concat().as_bytes(), None).unwrap().remarks;
+        assert!(remarks.iter().any(|it| it == remark), "{remarks:?}");
+    };
+    let (timeless, _) = lines[0].split_once(",\"at_us\"").unwrap();
+    says(&lines[1], "The spans around another are not in the file, so it stands by itself.");
+    says(
+        &format!("{timeless}}}\n"),
+        "1 line is of a release that wrote no time of day; its times count from when its process began.",
+    );
+}
