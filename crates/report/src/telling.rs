@@ -84,11 +84,7 @@ impl<'t> Teller<'t> {
                 self.draft.event(node.end(), run, What::Ended { agent, end: end.clone(), text });
             }
         }
-        let outcome = Outcome {
-            answer,
-            why: node.text(names::MEASURE).map(|measure| format!("{measure} used up")),
-            status: end.clone(),
-        };
+        let outcome = Outcome { answer, why: used_up(node), status: end.clone() };
         if let Some(run) = self.draft.story.runs.get_mut(run) {
             run.outcome = Some(outcome);
         }
@@ -250,7 +246,7 @@ impl<'t> Teller<'t> {
             package: node.text(names::TOOL_ARGUMENTS).map(json),
             package_bytes: node.number(names::PACKAGE_BYTES).unwrap_or_default(),
             outcome: match refusal {
-                Some(code) => Finding::Refused { code, detail: text(names::MEASURE) },
+                Some(code) => Finding::Refused { code, detail: used_up(node) },
                 None => Finding::Open,
             },
         };
@@ -265,7 +261,7 @@ impl<'t> Teller<'t> {
             status: text(names::STATUS).unwrap_or_default(),
             end: text(names::END),
             finding: self.words.remove(&branch),
-            reason: text(names::MEASURE).map(|measure| format!("{measure} used up")),
+            reason: used_up(node),
             steps: node.number(names::STEPS_USED).unwrap_or_default(),
         };
         let last = self.last_agent(node, branch);
@@ -325,6 +321,11 @@ fn outcome(runs: &mut [Run]) -> Outcome {
             named(SEVERAL)
         }
     }
+}
+
+/// What was used up, where that has ended or refused something.
+fn used_up(node: &Node) -> Option<String> {
+    node.text(names::MEASURE).map(|measure| format!("{measure} used up"))
 }
 
 /// What a person is asked, in a word or two, where the root of a run that waits says it.

@@ -242,10 +242,15 @@ fn refusals(story: &Story, out: &mut String) {
     }
     let _ = writeln!(out, "\nrefused");
     for it in refusals {
-        let why = if it.detail.is_empty() { it.code } else { it.detail };
+        let why = match (it.what, it.detail) {
+            (_, "") => it.code.to_owned(),
+            // No guard says of a question what kind of refusal it was.
+            ("question", detail) => format!("{}: {detail}", it.code),
+            (_, detail) => detail.to_owned(),
+        };
         let by =
             if it.guard.is_empty() { String::new() } else { format!(", refused by {}", short(it.guard, 60)) };
-        let (from, to, why) = (short(it.from, 60), short(it.to, 60), short(why, 300));
+        let (from, to, why) = (short(it.from, 60), short(it.to, 60), short(&why, 300));
         let _ = match it.what {
             "tool" => writeln!(out, "  tool {to} of {from}{by}: {why}"),
             "question" => writeln!(out, "  question of {from} by {to}{by}: {why}"),
@@ -258,9 +263,17 @@ fn budget(story: &Story, out: &mut String) {
     if story.budget.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nused");
+    let _ = writeln!(out, "\nused {}", since(story.source));
     for spent in &story.budget {
         let _ = writeln!(out, "  {}", used(spent));
+    }
+}
+
+/// Since when what was used is counted.
+pub(crate) fn since(source: Source) -> &'static str {
+    match source {
+        Source::Journal { .. } => "since the user last spoke",
+        Source::Trace => "in all",
     }
 }
 

@@ -288,3 +288,35 @@ fn a_remark_of_one_is_of_one() {
         "1 line is of a release that wrote no time of day; its times count from when its process began.",
     );
 }
+
+/// Of a question that opened no branch each form says why, and of what there was too little; and of what was used since when
+/// it is counted.
+#[test]
+fn a_refused_question_says_why() {
+    let of = r#""gen_ai.agent.name":"clerk","gen_ai.conversation.id":"tick""#;
+    let line = |name, span, parent, fields: &str| {
+        let fields = format!("{of},{fields}");
+        Line { name, trace: 1, span, parent, at: span * 10, took: 10, fields }.text()
+    };
+    let asked = r#""gen_ai.tool.name":"ask_till","package_bytes":37,"refusal":"budget_spent","measure":"model_calls""#;
+    let lines = [
+        line("delegate", 3, Some(2), asked),
+        line("invoke_agent", 2, Some(1), r#""n":1"#),
+        line("invoke_workflow", 1, None, r#""end":"answered""#),
+    ];
+    let story = Story::of_spans(lines.concat().as_bytes(), None).unwrap();
+    let told = text::document(&story);
+    assert!(
+        told.contains("\n  question of clerk by ask_till: budget_spent: model_calls used up\n"),
+        "{told}"
+    );
+    assert!(told.contains("\nused in all\n"), "{told}");
+    let page = html::page(&story);
+    assert!(
+        page.contains(
+            "budget_spent</code></td><td><div class=\"words\" dir=\"auto\">model_calls used up</div>"
+        ),
+        "{page}"
+    );
+    assert!(page.contains("<caption>Used in all</caption>"));
+}

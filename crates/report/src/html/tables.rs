@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::markup::Markup;
 use crate::shown::{counted, duration};
-use crate::story::{Kind, Matrix, Passes, Source, Spent, Way, What, is_denied};
-use crate::text::{gone, share};
+use crate::story::{Kind, Matrix, Passes, Spent, Way, What, is_denied};
+use crate::text::{gone, share, since};
 use crate::who::Cast;
 
 /// Branches that lie deeper are indented no further.
@@ -16,10 +16,7 @@ const MOST_AGENTS: usize = 16;
 
 pub(super) fn budget(story: &Cast<'_>, out: &mut Markup) {
     if !story.budget.is_empty() {
-        out.raw("<table class=\"budget\"><caption>").raw(match story.source {
-            Source::Journal { .. } => "Since the user last spoke",
-            Source::Trace => "In all",
-        });
+        out.raw("<table class=\"budget\"><caption>Used ").raw(since(story.source));
         out.raw("</caption><thead><tr>");
         out.raw("<th scope=\"col\">Of</th><th scope=\"col\" class=\"num\">Used</th><th scope=\"col\" class=\"num\">Of</th>");
         out.raw("<th scope=\"col\" class=\"wide\">Share</th></tr></thead><tbody>");
