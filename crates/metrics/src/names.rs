@@ -73,6 +73,9 @@ pub const END: &str = "end";
 pub const QUESTION: &str = "question";
 /// Field: on such a root, the answer in a word, such as `approve` or `reject`.
 pub const ANSWERED: &str = "answered";
+/// Field: true on a root of words that the user said while a question was open. They are no answer to it; the agent reads them
+/// when there is one.
+pub const WORDS_WAIT: &str = "words_wait";
 /// Field: on a root that ends as `waiting`, the questions that are open: the kind of each, and the tool or receiver it is about.
 pub const WAITS_FOR: &str = "waits_for";
 /// Field: on a tool that needs approval: `approved`, `approved_by_person`, `denied` or `denied_by_person`.

@@ -277,6 +277,9 @@ impl Tree {
                 if let (Some(question), Some(answered)) = (text(names::QUESTION), text(names::ANSWERED)) {
                     parts.push(format!("a person answered {question}: {answered}"));
                 }
+                if fields.is_set(names::WORDS_WAIT) {
+                    parts.push("words for an open question wait".to_owned());
+                }
                 parts.extend(text(names::END));
                 parts.extend(text(names::WAITS_FOR).map(|what| format!("for {what}")));
             }

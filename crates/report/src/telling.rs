@@ -60,15 +60,17 @@ impl<'t> Teller<'t> {
         }
         let entry = node.text(names::AGENT_NAME).unwrap_or_default();
         let agent = self.draft.agent(run, entry);
-        let goes_on = node.text(names::RESUMED_TRACE).is_some()
+        let is_spoken = node.span.fields.is_set(names::WORDS_WAIT);
+        let is_continued = node.text(names::RESUMED_TRACE).is_some()
             || self.before.get(&run).is_some_and(|end| end == "waiting");
+        let goes_on = is_continued && !is_spoken;
         if goes_on {
             self.draft.note(node.begin(), run, Some(agent), GOES_ON, answered(node));
         } else {
             let (from, text) = (self.draft.user(), self.heard(place));
             self.draft.event(node.begin(), run, What::Said { from, to: agent, text });
         }
-        if !goes_on && self.lacks_its_beginning(node, entry) {
+        if !goes_on && !is_spoken && self.lacks_its_beginning(node, entry) {
             self.beheaded += 1;
         }
         self.tell(within(node, run).collect());

@@ -6,11 +6,14 @@ mod harness;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use harness::{RUNNING_CASE, golden};
+use harness::{RUNNING_CASE, golden, pay};
 use reservo::{Entry, OfflineRules, demo, specialists};
+use sommelier_handoff::{Agent, Answer, Relay};
 use sommelier_metrics::LinesLayer;
 use sommelier_report::{LONGEST_LINE, MOST_BYTES, NoStory, Passage, Story, What, text};
-use sommelier_runner::Runner;
+use sommelier_runner::{DurableRunner, Gate, Runner, Turn};
+use sommelier_runtime::{ScriptedModel, script};
+use sommelier_store::MemoryStore;
 use tracing_subscriber::layer::SubscriberExt;
 
 #[derive(Clone, Default)]
@@ -216,4 +219,37 @@ fn spans_that_stand_around_each_other_are_told_once() {
         ([line(1, 2), line(2, 1)].concat(), (3..20_000).map(|span| line(span, 1)).collect::<String>());
     let remarks = |lines: [&str; 2]| Story::of_spans(lines.concat().as_bytes(), None).unwrap().remarks;
     assert_eq!(remarks([&circle, &leaves]), remarks([&leaves, &circle]));
+}
+
+/// Words that the user says while a question is open are the user's, and no going on of the agent: of a trace as of the records.
+#[test]
+fn words_for_an_open_question_are_the_users() {
+    let relay =
+        Relay::builder().agent(Agent::new("clerk", "").tools([pay()])).entry("clerk").build().unwrap();
+    let told = |with_words: bool| {
+        let (kept, store) = (Kept::default(), MemoryStore::new());
+        let subscriber = tracing_subscriber::registry().with(LinesLayer::new(kept.clone()));
+        tracing::subscriber::with_default(subscriber, || {
+            let model = ScriptedModel::new()
+                .turn("clerk", |_| script::call("tu_1", "pay", r#"{"word":"12.00"}"#))
+                .turn("clerk", |_| script::say("Paid."));
+            let runner = Runner::new(model).gate(Gate::ask_all());
+            let runner = if with_words { runner.show_contents() } else { runner };
+            let driver = DurableRunner::new(&runner, &relay, &store);
+            driver.submit("tick", Turn::new("Pay Ada.")).unwrap();
+            driver.submit("tick", Turn::new("Hurry.")).unwrap();
+            driver.answer("tick", "tick/1/1/0", Answer::Approve, None, None).unwrap();
+        });
+        let lines = kept.0.lock().unwrap().clone();
+        let text = timeless(&Story::of_spans(&lines, None).unwrap());
+        let is_it = |line: &&str| ["user →", "goes on", "waits for"].iter().any(|it| line.contains(it));
+        text.lines()
+            .filter(is_it)
+            .map(|line| line.trim_start_matches([' ', '+', '0', 'm', 's']).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (waits, on) =
+        ("clerk: waits for a person: tool pay", "clerk: goes on: a person has answered approve (tool)");
+    assert_eq!(told(true), ["user → clerk: “Pay Ada.”", waits, "user → clerk: “Hurry.”", waits, on]);
+    assert_eq!(told(false), ["user → clerk", waits, "user → clerk", waits, on]);
 }

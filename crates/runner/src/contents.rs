@@ -105,6 +105,12 @@ pub(crate) fn last_words(messages: &[Message], vault: &Vault<'_>) -> Option<Stri
     (!parts.is_empty()).then(|| json(&[Said { role: role(&last.role), parts, finish_reason: None }]))
 }
 
+/// What the user said.
+pub(crate) fn user(text: &str, vault: &Vault<'_>) -> String {
+    let parts = vec![Part::Text { content: told(text, vault) }];
+    json(&[Said { role: role(&Role::User), parts, finish_reason: None }])
+}
+
 /// What a run was answered with.
 pub(crate) fn answer(text: &str, vault: &Vault<'_>) -> String {
     let parts = vec![Part::Text { content: told(text, vault) }];

@@ -5,6 +5,7 @@ use tracing::Span;
 
 use crate::conduct::Ended;
 use crate::driven::Driven;
+use crate::durable::Log;
 use crate::journal::Head;
 use crate::runner::Around;
 use crate::secrets::Vault;
@@ -19,7 +20,7 @@ pub(crate) struct Root<'v> {
 }
 
 impl<'v> Root<'v> {
-    /// Opens it. With contents it says what the user said, if a model is to read that next.
+    /// Opens it. With contents it says what the user said, if a model is to read that next or when a question has its answer.
     pub(crate) fn open(relay: &Relay, step: &Step, told: Told<'_>, around: &Around<'v>) -> Self {
         let vault = around.vault;
         let span = spans::workflow(step.run(), told);
@@ -30,6 +31,12 @@ impl<'v> Root<'v> {
         }
         if let Some(answered) = around.answered {
             answered.record(&span);
+        }
+        if let Some(words) = around.log.and_then(Log::waiting_words) {
+            span.record("words_wait", true);
+            if vault.is_shown() {
+                span.record("gen_ai.input.messages", contents::user(words, vault));
+            }
         }
         Self { span, ended: Ended::of(step.run()), vault }
     }

@@ -54,6 +54,7 @@ pub(crate) fn workflow(run: &Run, told: Told<'_>) -> Span {
         gen_ai.output.messages = Empty,
         question = Empty,
         answered = Empty,
+        words_wait = Empty,
         waits_for = Empty,
         journal_seq = Empty,
         journal_hash = Empty,

@@ -30,6 +30,8 @@ pub(crate) struct Log<'j> {
     opened_at: Option<AgentName>,
     /// What a person has just answered.
     answered: Option<Answered>,
+    /// What the user has just said while a question was open.
+    waiting_words: Option<Box<str>>,
     /// What is not written down.
     secrets: Secrets,
     inside: Mutex<Inside>,
@@ -82,6 +84,7 @@ impl<'j> Log<'j> {
             resumed: None,
             opened_at,
             answered: None,
+            waiting_words: None,
             secrets,
             inside: Mutex::new(inside),
         }
@@ -116,6 +119,16 @@ impl<'j> Log<'j> {
     /// What a person has answered that is gone on with.
     pub(crate) fn answered(&self) -> Option<&Answered> {
         self.answered.as_ref()
+    }
+
+    /// The user has said something while a question was open: no answer to it, and read when there is one.
+    pub(crate) fn hearing(self, waiting_words: Option<Box<str>>) -> Self {
+        Self { waiting_words, ..self }
+    }
+
+    /// What the user has just said while a question was open.
+    pub(crate) fn waiting_words(&self) -> Option<&str> {
+        self.waiting_words.as_deref()
     }
 
     /// The caller's names for the traces of what is driven now.

@@ -507,8 +507,12 @@ impl<'a> DurableRunner<'a> {
             InputKind::HumanAnswered { id, answer, .. } => Answered::of(&step, id, answer),
             _ => None,
         };
+        let waiting_words = match &input.what {
+            InputKind::TurnReceived { text, .. } if !step.questions().is_empty() => Some(text.clone()),
+            _ => None,
+        };
         match log.feed(self.relay, step, &input) {
-            Ok(step) => self.drive(entered, step, log.answering(answered)),
+            Ok(step) => self.drive(entered, step, log.answering(answered).hearing(waiting_words)),
             Err((step, misfit)) => {
                 self.let_go(entered.name(), *step, log);
                 Err(DurableError::refused(misfit))
