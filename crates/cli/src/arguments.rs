@@ -272,7 +272,7 @@ pub(crate) struct Answer {
     /// What you say.
     #[arg(value_name = "WORD", value_parser = filled)]
     second: Option<String>,
-    /// The words that belong to it: with `reject` why, for the agent; with `say` the answer to the agent's own question; with
+    /// The words that belong to it: with `reject` why, or how to go on, for the agent; with `say` the answer to the agent's own question; with
     /// `take-over` who or why, for the record; with `happened` what the call gave.
     #[arg(value_name = "TEXT", value_parser = filled)]
     third: Option<String>,
@@ -420,17 +420,17 @@ impl Invite {
 pub(crate) enum Word {
     /// Yes: it runs, or is handed over
     Approve,
-    /// No
+    /// No: it is not done, the agent reads why and goes on; a handoff that was refused stays so, and the agents go on
     Reject,
     /// The answer to an agent's own question
     Say,
-    /// You go on in the agents' place, and the run ends
+    /// The run ends for the agents, and what is left to do is yours
     TakeOver,
-    /// What was in doubt has happened
+    /// What was in doubt has happened: it is not done again, and the agent reads what it gave
     Happened,
-    /// What was in doubt has not happened
+    /// What was in doubt has not happened: the agent may try it again
     DidNotHappen,
-    /// What was in doubt had happened, and you have undone it
+    /// What was in doubt had happened, and you have undone it: the agent is told so and goes on
     Undone,
 }
 

@@ -219,8 +219,14 @@ fn an_approval_is_given_once_and_bound_to_what_was_shown() {
     let serve = Serve::start(&place, 0);
     serve.say("b", BOOKING);
     let page = serve.shows("/inbox", "wants to run");
-    for words in ["Studio", "2026-12-01", "It has not been done.", "Approve", "Why, for the agent"] {
+    for words in ["Studio", "2026-12-01", "It has not been done.", "Why, for the agent"] {
         assert!(page.contains(words), "{words}: {page}");
+    }
+    for (button, then) in [
+        ("Approve: run it", "It runs with these arguments, and the agents go on."),
+        ("Reject: do not run it", "It is not run. The agent reads why, and goes on."),
+    ] {
+        assert!(page.contains(&format!(">{button}</button><p class=\"then muted\">{then}<")), "{page}");
     }
     let (question, digest) = (field(&page, "question"), field(&page, "digest"));
     let said = |digest: &str, word: &str, text: &str| {

@@ -39,17 +39,23 @@ fn agents_in_a_circle_end_with_a_person_who_has_them_go_on() {
     let (serve, page) = escalated(&place, &model);
     for words in [
         "The run waits for you.",
-        "&quot;repeated_pair&quot;",
+        "Refused by the guard <code dir=\"auto\">pair</code> as <code dir=\"auto\">repeated_pair</code>.",
         "<bdi>booking_agent → policy_agent with 56 bytes,",
         "<bdi>policy_agent → booking_agent with 56 bytes,",
         "<bdi>booking_agent → policy_agent refused: ",
         "&quot;task&quot;:&quot;What happens if nobody shows up?&quot;",
-        ">Reject<",
-        ">Take over<",
+        "What the agent is to hear <input",
+        ">Have the agents go on<",
+        "The handoff stays refused. The agent reads your words and goes on without it.",
+        ">End it and take over<",
+        "No agent goes on with this. What is left to do is yours.",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
-    assert!(!page.contains(">Approve<"), "{page}");
+    assert!(!page.contains(">Approve") && !page.contains(">Reject"), "{page}");
+    // Why it was refused is long, and stands once.
+    let detail = place.json(&["inbox"])["questions"][0]["input"]["detail"].as_str().unwrap().to_owned();
+    assert_eq!(page.matches(&*detail).count(), 1, "{detail}: {page}");
     assert_eq!(model.log().requests, 3);
     let got = serve.answers(&[("word", "reject"), ("text", "Answer it yourself.")]);
     assert_eq!((got.status, got.header("location")), (303, Some("/chat/e")));

@@ -15,6 +15,9 @@ use super::route::LONGEST_ANSWER;
 use crate::asked::QuestionRow;
 use crate::time::shown;
 
+/// Bytes of a value that may stand beside others.
+const LONGEST_BESIDE: usize = 40;
+
 /// Writes a question as a card.
 pub(super) fn card(session: &Session, row: &QuestionRow, out: &mut Markup) {
     // The same question has the same id: a page that hears of others leaves what is being typed here alone.
@@ -39,7 +42,11 @@ pub(super) fn card(session: &Session, row: &QuestionRow, out: &mut Markup) {
         .raw("</time>. ")
         .raw(stands(row.asks))
         .raw("</p></header>");
-    arguments(row.input.as_ref(), out);
+    match row.asks {
+        // Why it was refused stands in the line of the handoff.
+        "escalation" => refused_by(row, out),
+        _ => arguments(row.input.as_ref(), out),
+    }
     if let Some(earlier) = &row.earlier {
         out.raw("<p class=\"by\">It was done before, and gave</p>").data(earlier);
     }
@@ -84,14 +91,24 @@ fn stands(kind: &str) -> &'static str {
     }
 }
 
-/// What is asked in full, member by member.
+/// Which guard has refused the handoff, and as what.
+fn refused_by(row: &QuestionRow, out: &mut Markup) {
+    let Some(refusal) = row.hops.last().and_then(|hop| hop.refusal.as_ref()) else {
+        return arguments(row.input.as_ref(), out);
+    };
+    out.raw("<p class=\"by\">Refused by the guard ").code(refusal.guard).raw(" as ").code(refusal.error);
+    out.raw(".</p>");
+}
+
+/// What is asked in full, member by member; what is long has a line of its own, also where there is little room.
 fn arguments(input: Option<&RawJson>, out: &mut Markup) {
     let Some(input) = input else { return };
     match members(input.get()) {
         Some(members) => {
             out.raw("<dl class=\"arguments\">");
             for (name, value) in members {
-                out.raw("<div><dt>").value(&name).raw("</dt><dd>").data(&value).raw("</dd></div>");
+                out.raw(if value.len() > LONGEST_BESIDE { "<div class=\"long\"><dt>" } else { "<div><dt>" });
+                out.value(&name).raw("</dt><dd>").data(&value).raw("</dd></div>");
             }
             out.raw("</dl>");
         }
@@ -101,18 +118,9 @@ fn arguments(input: Option<&RawJson>, out: &mut Markup) {
     }
 }
 
-/// One answer: a button, with a field where words belong to it.
+/// One answer: a button with a field where words belong to it, and what comes of it.
 fn answer(session: &Session, row: &QuestionRow, choice: &'static str, out: &mut Markup) {
-    let (name, field, class) = match choice {
-        "approve" => ("Approve", None, "primary"),
-        "reject" => ("Reject", Some("Why, for the agent"), "danger"),
-        "say" => ("Say", Some("Your answer to the agent"), "primary"),
-        "take_over" => ("Take over", Some("Who or why, for the record"), "danger"),
-        "happened" => ("It has happened", Some("What the call gave"), ""),
-        "did_not_happen" => ("It has not happened", None, ""),
-        "undone" => ("I have undone it", None, ""),
-        other => (other, None, ""),
-    };
+    let Offered { name, field, class, then } = Offered::of(row, choice);
     form(session, "/answer", "choice", out);
     hidden("question", &encoded(&row.id), out);
     hidden("digest", &row.digest, out);
@@ -121,7 +129,97 @@ fn answer(session: &Session, row: &QuestionRow, choice: &'static str, out: &mut 
         out.raw("<label>").raw(field).raw(" <input name=\"text\" required dir=\"auto\" maxlength=\"");
         out.own(LONGEST_ANSWER).raw("\" autocomplete=\"off\"></label>");
     }
-    out.raw("<button type=\"submit\" class=\"").raw(class).raw("\">").raw(name).raw("</button></form>");
+    out.raw("<button type=\"submit\" class=\"").raw(class).raw("\">").raw(name).raw("</button>");
+    out.raw("<p class=\"then muted\">").raw(then).raw("</p></form>");
+}
+
+/// An answer as it is offered: what it is called, and what comes of it.
+struct Offered {
+    /// What the button says.
+    name: &'static str,
+    /// What the field is for, where words belong to it.
+    field: Option<&'static str>,
+    /// How the button looks.
+    class: &'static str,
+    /// What comes of it.
+    then: &'static str,
+}
+
+/// For what an agent hears.
+const WHY: Option<&str> = Some("Why, for the agent");
+
+impl Offered {
+    /// The answer `choice` to this question.
+    fn of(row: &QuestionRow, choice: &'static str) -> Self {
+        let is_branch = row.path != row.run;
+        let (name, field, class, then) = match (choice, row.asks) {
+            ("approve", "handoff") => (
+                "Approve the handoff",
+                None,
+                "primary",
+                "The agent that it goes to has the turn, with this package.",
+            ),
+            ("approve", "repeat") => (
+                "Approve: do it again",
+                None,
+                "primary",
+                "It runs with these arguments, beside what was done before.",
+            ),
+            ("approve", _) => {
+                ("Approve: run it", None, "primary", "It runs with these arguments, and the agents go on.")
+            }
+            ("reject", "escalation") => (
+                "Have the agents go on",
+                Some("What the agent is to hear"),
+                "primary",
+                "The handoff stays refused. The agent reads your words and goes on without it.",
+            ),
+            ("reject", "handoff") => {
+                ("Reject the handoff", WHY, "danger", "The agent keeps the turn, reads why, and goes on.")
+            }
+            ("reject", "repeat") => (
+                "Reject: not again",
+                WHY,
+                "danger",
+                "It is not done again. The agent reads why, and goes on.",
+            ),
+            ("reject", _) => {
+                ("Reject: do not run it", WHY, "danger", "It is not run. The agent reads why, and goes on.")
+            }
+            ("say", _) => {
+                ("Answer", Some("Your answer to the agent"), "primary", "The agent reads it, and goes on.")
+            }
+            ("take_over", _) if is_branch => (
+                "End this branch and take over",
+                Some("Who or why, for the record"),
+                "danger",
+                "No agent goes on in this branch. The agent that it works for is told so, and goes on.",
+            ),
+            ("take_over", _) => (
+                "End it and take over",
+                Some("Who or why, for the record"),
+                "danger",
+                "No agent goes on with this. What is left to do is yours.",
+            ),
+            ("happened", _) => (
+                "It has happened",
+                Some("What the call gave"),
+                "",
+                "It is not done again. The agent reads what it gave, and goes on.",
+            ),
+            ("did_not_happen", _) => {
+                ("It has not happened", None, "", "The agent is told so, and may try it again.")
+            }
+            ("undone", _) => (
+                "I have undone it",
+                None,
+                "",
+                "The agent is told that it was done and is undone, and goes on.",
+            ),
+            (other, _) => (other, None, "", "The agents go on with it."),
+        };
+        Self { name, field, class, then }
+    }
 }
 
 /// The members of an object, in the order in which they were written; `None` for what is none.
