@@ -4,8 +4,10 @@ use serde::Serialize;
 use sommelier_handoff::{Asks, Millis, Question, Run, Step};
 use sommelier_protocol::RawJson;
 use sommelier_protocol::sight::in_sight;
+use sommelier_runner::journal::Record;
 
 use crate::desk::Desk;
+use crate::done::last_model;
 use crate::file::quoted;
 use crate::rows::HopRow;
 use crate::time::shown;
@@ -23,6 +25,11 @@ pub(crate) struct QuestionRow {
     pub(crate) agent: String,
     /// Since when, in milliseconds since 1970.
     pub(crate) since: Millis,
+    /// The model that has replied last in the run.
+    pub(crate) model: Option<String>,
+    /// That it goes on with another model, unless one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) remark: Option<String>,
     /// What is asked, in a word: tool, handoff, words, escalation, in_doubt, repeat.
     pub(crate) asks: &'static str,
     /// What an answer is bound to.
@@ -45,12 +52,18 @@ pub(crate) struct QuestionRow {
 }
 
 impl QuestionRow {
-    /// All that a run waits for.
-    pub(crate) fn all(desk: &Desk, name: &str, step: &Step) -> Vec<Self> {
-        step.questions().into_iter().map(|(run, question)| Self::of(desk, name, run, question)).collect()
+    /// All that a run with these records waits for.
+    pub(crate) fn all(desk: &Desk, name: &str, step: &Step, records: &[Record]) -> Vec<Self> {
+        let questions = step.questions();
+        if questions.is_empty() {
+            return Vec::new();
+        }
+        let model = last_model(records);
+        let model = model.as_deref();
+        questions.into_iter().map(|(run, question)| Self::of(desk, (name, model), run, question)).collect()
     }
 
-    fn of(desk: &Desk, name: &str, run: &Run, question: &Question) -> Self {
+    fn of(desk: &Desk, (name, model): (&str, Option<&str>), run: &Run, question: &Question) -> Self {
         let (tool, input) = asked(&question.asks);
         let earlier = match &question.asks {
             Asks::Repeat { earlier, .. } => Some(earlier.to_string()),
@@ -65,6 +78,8 @@ impl QuestionRow {
             path: run.conversation().to_owned(),
             agent: question.from.to_string(),
             since: question.at,
+            model: model.map(str::to_owned),
+            remark: desk.decider.remark(model),
             asks: question.asks.as_str(),
             tool,
             input: RawJson::parse(&in_sight(&input)).ok(),
@@ -157,6 +172,9 @@ pub(crate) fn one(question: &QuestionRow) -> String {
         "{id}\n  asked by   {agent}, in {path}\n  since      {}\n  {what:<10} {tool}{input}",
         shown(*since)
     );
+    if let Some(remark) = &question.remark {
+        text.push_str(&format!("\n  model      {remark}"));
+    }
     if let Some(earlier) = &question.earlier {
         text.push_str(&format!("\n  earlier    {}", in_sight(RawJson::string(earlier).get())));
     }

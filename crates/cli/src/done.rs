@@ -92,6 +92,19 @@ impl Account {
     }
 }
 
+/// The model that has replied last, as its reply names it; `None` where none has replied.
+pub(crate) fn last_model(records: &[Record]) -> Option<Box<str>> {
+    records.iter().rev().map(|record| &record.event).find_map(|event| {
+        let Ok(Entry::Input(input)) = Entry::read(event.kind(), event.version(), event.body()) else {
+            return None;
+        };
+        match input.what {
+            InputKind::ModelResponded { response } => Some(response.model.to_string().into()),
+            _ => None,
+        }
+    })
+}
+
 /// Whether a call that was begun may have done something of which no record tells.
 fn may_outlive_a_crash(effect: &Effect) -> bool {
     ![Class::ReadOnly, Class::Transactional].iter().any(|class| *effect.class == *class.as_str())

@@ -19,6 +19,7 @@ use sommelier_runtime::{Model, ModelError};
 use crate::fault::Fault;
 use crate::file::{is_same, quoted};
 use crate::tape::{Scrub, Tape};
+use crate::words::named;
 
 /// The flags of every command that asks a model.
 #[derive(Clone, Debug, Args)]
@@ -90,7 +91,7 @@ pub(crate) struct UnknownModel(ModelNameError);
 impl Asking {
     /// The model that is meant. Nothing is sent yet.
     pub(crate) fn decider(&self, unless_said: Choice) -> Result<Decider, Fault> {
-        let decider = self.unrecorded(unless_said)?;
+        let decider = Decider { is_named: self.model.is_some(), ..self.unrecorded(unless_said)? };
         match (&self.record, &self.model) {
             (Some(file), Some(Choice::Cassette(played))) if is_same(file, played) => {
                 let why = format!(
@@ -202,6 +203,8 @@ pub(crate) struct Decider {
     model: Arc<dyn Model>,
     name: Arc<str>,
     flags: Arc<str>,
+    /// Whether the command has named it.
+    is_named: bool,
     pause: Duration,
     tape: Tape,
     /// Takes out the key that is sent to the model, where one is.
@@ -221,7 +224,8 @@ impl Decider {
     fn sharing(model: Arc<dyn Model>) -> Self {
         let name = model.label().unwrap_or_default().into();
         let model = Arc::new(Labelled(model));
-        Self { name, model, flags: "".into(), pause: Duration::ZERO, tape: Tape::Absent, scrub: None }
+        let (tape, pause) = (Tape::Absent, Duration::ZERO);
+        Self { name, model, flags: "".into(), is_named: false, pause, tape, scrub: None }
     }
 
     /// The same, which is recorded in a file.
@@ -243,6 +247,14 @@ impl Decider {
     /// Who decides, as a person calls it: a live model's name, or the label of what stands in one's place.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What is to be said of a conversation in which this model has replied last: that it goes on with another one, since
+    /// none is named. Whoever names a model has decided.
+    pub(crate) fn remark(&self, last: Option<&str>) -> Option<String> {
+        let last = last.filter(|last| !self.is_named && *last != self.name())?;
+        let (last, next) = (named(last), self.name());
+        Some(format!("decided until now by {last}; without --model it goes on with {next}"))
     }
 
     /// The flags by which another command asks the same model, each with a space behind it. The model stands in no record as

@@ -160,7 +160,7 @@ impl SettledRow {
             let (word, told) = (done.end().as_str(), done.end().to_string());
             told.strip_prefix(word)?.strip_prefix(": ").map(str::to_owned)
         });
-        let waiting = QuestionRow::all(desk, name, step);
+        let waiting = QuestionRow::all(desk, name, step, records);
         let Account { done, before, kept, models, declined } = Account::of(name, records, &waiting);
         Self {
             run: name.to_owned(),

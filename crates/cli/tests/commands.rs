@@ -41,7 +41,8 @@ fn question(place: &Place, digest: &Value) -> Value {
     let digest = digest.as_str().unwrap();
     let command = format!("sommelier --store {} answer --digest {digest} b/1/1/0", place.journal().display());
     json!({
-        "id": "b/1/1/0", "run": "b", "path": "b", "agent": "booking_agent", "since": NOW, "asks": "tool",
+        "id": "b/1/1/0", "run": "b", "path": "b", "agent": "booking_agent", "since": NOW,
+        "model": "offline-rules", "asks": "tool",
         "digest": digest, "tool": "book",
         "input": {
             "room": "Studio", "plan": "basic", "date": "2026-12-01", "start_hour": 14, "hours": 2, "customer": "Ada",

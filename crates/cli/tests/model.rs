@@ -6,6 +6,7 @@ mod double;
 mod harness;
 
 use double::{Answer, Double};
+use harness::serving::Serve;
 use harness::{BOOKING, Place, RUNNING_CASE, Said, said};
 use serde_json::{Value, json};
 use sommelier_fake_server::{FakeServer, Script, Settings};
@@ -204,6 +205,41 @@ fn the_command_that_answers_a_question_names_the_model() {
     let told = "It is booked.\n\nDone: book RSV-0006, 8000 cents\n\nbooking_agent answered, decisions by claude-sonnet-5\nrun b\n";
     assert_eq!((answered.code, &*answered.out), (0, told), "{answered:?}");
     assert_eq!(server.log().refused, 1);
+}
+
+/// S1-20. Who answers without naming a model is told, wherever the question is shown and by `answer` itself, that another one goes on.
+#[test]
+fn an_answer_without_a_model_is_told_which_one_has_decided_until_now() {
+    let place = Place::new();
+    let input = json!({ "room": "Studio", "plan": "basic", "date": "2026-12-01", "start_hour": 14, "hours": 2, "customer": "Ada" });
+    let server = server(json!([{"tool_use": [{"name": "book", "input": input}]}]));
+    let url = server.url();
+    let asking = ["ask", "--conversation", "b", BOOKING, "--model", CLAUDE, "--base-url", &url];
+    let asked = with_key(&place, Some("a-key"), &asking);
+    let remark = "decided until now by claude-sonnet-5; without --model it goes on with offline-rules";
+    assert!(asked.code == 3 && !asked.out.contains("decided until now"), "{asked:?}");
+
+    let line = format!("\n  model      {remark}\n");
+    for shown in [["inbox"].as_slice(), &["show", "b"]] {
+        let said = place.then(shown).out;
+        assert_eq!(said.matches(&line).count(), 1, "{said}");
+        assert_eq!(said.matches("decided until now").count(), 1, "{said}");
+    }
+    let question = &place.json(&["inbox"])["questions"][0];
+    assert_eq!((&question["model"], &question["remark"]), (&json!("claude-sonnet-5"), &json!(remark)));
+    let page = Serve::start(&place, 0).get("/inbox").body;
+    assert!(page.contains(&format!("Model: <bdi>{remark}</bdi>")), "{page}");
+
+    // Whoever names a model has decided, and where the same one goes on there is nothing to say.
+    let named = place.then(&["answer", "b/1/1/0", "reject", "no", "--model", "offline", "--digest", "0"]);
+    assert!(named.code == 1 || named.code == 2, "{named:?}");
+    assert!(!named.err.contains("decided until now"), "{named:?}");
+    let answered = place.then(&["answer", "b/1/1/0", "reject", "not on a Monday"]);
+    assert_eq!(answered.err, format!("sommelier: {remark}\n"), "{answered:?}");
+    place.then(&["ask", "--conversation", "c", BOOKING]);
+    let question = &place.json(&["inbox"])["questions"][0];
+    assert_eq!((&question["model"], question.get("remark")), (&json!("offline-rules"), None));
+    assert_eq!(place.then(&["answer", "c/1/1/0", "approve"]).err, "");
 }
 
 /// S1-20. A server of one's own that speaks chat completions is asked without a key.

@@ -4,6 +4,7 @@ use sommelier_handoff::Answer as Said;
 
 use crate::arguments::Lease;
 use crate::desk::Desk;
+use crate::done::last_model;
 use crate::fault::Fault;
 use crate::open::OpenQuestion;
 use crate::teller::Teller;
@@ -21,6 +22,9 @@ pub(super) fn run(
     question.check_digest(digest)?;
     question.check_choice(said)?;
     let run = question.run;
+    if let Some(remark) = desk.decider.remark(last_model(&desk.records(&run)?).as_deref()) {
+        teller.note(&remark);
+    }
     let settled =
         desk.drive(teller, &run, lease, |driver| driver.answer(&run, id, said.clone(), digest, by))?;
     super::tell(desk, teller, &run, &settled)

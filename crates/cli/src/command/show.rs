@@ -9,6 +9,7 @@ use sommelier_store::Journal;
 
 use crate::asked::{QuestionRow, one};
 use crate::desk::Desk;
+use crate::done::last_model;
 use crate::fault::Fault;
 use crate::record_line::{line, path};
 use crate::rows::HopRow;
@@ -24,6 +25,9 @@ struct Shown {
     answer: Option<String>,
     /// All handoffs that were asked for.
     hops: Vec<HopRow>,
+    /// That it goes on with another model than the one that has replied last, unless one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remark: Option<String>,
     /// What it waits for.
     waiting: Vec<QuestionRow>,
     timeline: Vec<RecordRow>,
@@ -61,7 +65,8 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, given: &str, all: bool) 
     let shown = Shown {
         answer,
         hops: step.as_ref().map(|step| HopRow::all(step.run())).unwrap_or_default(),
-        waiting: step.as_ref().map(|step| QuestionRow::all(desk, &name, step)).unwrap_or_default(),
+        waiting: step.as_ref().map(|step| QuestionRow::all(desk, &name, step, &records)).unwrap_or_default(),
+        remark: desk.decider.remark(last_model(&records).as_deref()),
         timeline: records.iter().map(RecordRow::of).collect(),
         late: late
             .iter()
@@ -98,6 +103,10 @@ impl RecordRow {
 fn text(shown_run: &Shown, records: &[&Record]) -> String {
     let mut text = shown_run.run.line();
     text.push_str(&format!("\nbegan {}", shown(shown_run.run.began)));
+    // With a question it stands there.
+    if let Some(remark) = shown_run.remark.as_ref().filter(|_| shown_run.waiting.is_empty()) {
+        text.push_str(&format!("\n{remark}"));
+    }
     if let Some(fault) = &shown_run.run.fault {
         text.push_str(&format!("\n{}", fault.line()));
     }

@@ -208,7 +208,7 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
         out.raw("</div>");
     }
     if let Some(step) = &stand.step {
-        for row in QuestionRow::all(app.desk, run, step) {
+        for row in QuestionRow::all(app.desk, run, step, &stand.records) {
             question::card(session, &row, &mut out);
         }
         actions(app, session, run, (status, step), &mut out);

@@ -58,6 +58,9 @@ pub(super) fn card(session: &Session, row: &QuestionRow, out: &mut Markup) {
     {
         out.raw("<p class=\"by\">What was to be handed over</p>").data(&in_sight(&package.to_json()));
     }
+    if let Some(remark) = &row.remark {
+        out.raw("<p class=\"by\">Model: ").value(remark).raw("</p>");
+    }
     out.raw("<div class=\"choices\">");
     for choice in row.choices {
         answer(session, row, choice, out);
