@@ -61,7 +61,19 @@ fn escaped(json: &str, between: impl Fn(char) -> Option<char>) -> String {
 }
 
 fn is_hidden(c: char) -> bool {
-    let shows_nothing = matches!(
+    shows_nothing(c) || c.is_control() || (c.is_whitespace() && c != ' ')
+}
+
+/// Whether a character shows as nothing: it joins or turns what stands beside it, is a blank that counts as a letter, or a tag. Emoji and some
+/// writings need some of them between what shows.
+///
+/// ```
+/// use sommelier_protocol::sight::shows_nothing;
+///
+/// assert_eq!(['\u{200b}', '\u{e0041}', 'A', ' '].map(shows_nothing), [true, true, false, false]);
+/// ```
+pub fn shows_nothing(c: char) -> bool {
+    matches!(
         c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}'
             | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
@@ -74,6 +86,5 @@ fn is_hidden(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'
-    );
-    shows_nothing || c.is_control() || (c.is_whitespace() && c != ' ')
+    )
 }

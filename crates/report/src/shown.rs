@@ -1,6 +1,6 @@
 //! Texts, sizes and times as people read them.
 
-use sommelier_protocol::sight::printable;
+use sommelier_protocol::sight::{printable, shows_nothing};
 
 /// A time that something took, as the tree of spans on a terminal tells it.
 pub(crate) use sommelier_metrics::duration;
@@ -24,13 +24,14 @@ const MOST_MARKS: usize = 6;
 /// Emoji stay whole.
 pub(crate) fn visible(text: &str) -> String {
     let text = printable(text);
-    if !text.contains(|c| is_no_character(c) || is_mark(c)) {
+    if !text.contains(|c| is_no_character(c) || shows_nothing(c) || is_mark(c)) {
         return text;
     }
-    let (mut seen, mut marks) = (String::with_capacity(text.len()), 0);
+    let (mut seen, mut marks, mut letter) = (String::with_capacity(text.len()), 0, ' ');
     for c in text.chars() {
-        marks = if is_mark(c) { marks + 1 } else { 0 };
-        if is_no_character(c) || marks > MOST_MARKS {
+        let is_mark = is_mark(c) || is_joined(c, letter);
+        (marks, letter) = if is_mark { (marks + 1, letter) } else { (0, c) };
+        if is_no_character(c) || (shows_nothing(c) && !is_mark) || marks > MOST_MARKS {
             seen.extend(c.escape_unicode());
         } else {
             seen.push(c);
@@ -44,6 +45,12 @@ fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5bd}' | '\u{610}'..='\u{61a}'
         | '\u{64b}'..='\u{65f}' | '\u{6d6}'..='\u{6dc}' | '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}'
         | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+}
+
+/// Whether it shows as nothing by itself and makes something else of the letter before it: an emoji of two, a flag.
+fn is_joined(c: char, letter: char) -> bool {
+    let is_tag_of_a_flag = letter == '\u{1f3f4}' && matches!(c, '\u{e0020}'..='\u{e007f}');
+    is_tag_of_a_flag || matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
 /// No document may hold these.

@@ -115,6 +115,8 @@ struct Exported {
 
 impl File {
     fn read(lines: &[u8]) -> Result<Self, NoStory> {
+        // Some editors write a mark before the first line.
+        let lines = lines.strip_prefix(b"\xef\xbb\xbf").unwrap_or(lines);
         if lines.len() > MOST_BYTES {
             return Err(NoStory::TooLong);
         }

@@ -1,6 +1,6 @@
 //! The spans of a file, each with those that it stands around.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sommelier_metrics::{ClosedSpan, names};
 
@@ -15,8 +15,32 @@ pub(crate) struct Tree {
     places: BTreeMap<(String, u64), usize>,
     /// How many processes have written lines without the name of a layer.
     unnamed: u64,
-    /// The conversations that the spans of each trace name, with their branches.
-    told: BTreeMap<(String, u64), BTreeSet<String>>,
+    /// What the spans of each trace name.
+    told: BTreeMap<(String, u64), Told>,
+}
+
+/// The conversations of one trace.
+#[derive(Default)]
+struct Told {
+    /// Each name, of a conversation or of a branch, and the place of the conversation that it belongs to.
+    names: BTreeMap<String, usize>,
+    conversations: Vec<String>,
+}
+
+impl Told {
+    /// Finds to which conversation each name belongs: a branch's path begins with the name of who asked it. With the parts of the paths
+    /// in order, what belongs to a name comes right after it.
+    fn settle(&mut self) {
+        let mut names: Vec<_> = self.names.iter_mut().collect();
+        names.sort_by(|(one, _), (other, _)| one.split(BRANCH).cmp(other.split(BRANCH)));
+        for (name, place) in names {
+            let around = self.conversations.last().and_then(|around| name.strip_prefix(around.as_str()));
+            if !around.is_some_and(|rest| rest.starts_with(BRANCH)) {
+                self.conversations.push(name.clone());
+            }
+            *place = self.conversations.len() - 1;
+        }
+    }
 }
 
 pub(crate) struct Node {
@@ -71,7 +95,8 @@ impl Tree {
             return false;
         }
         if let Some(id) = span.fields.text(names::CONVERSATION_ID) {
-            self.told.entry((layer.clone(), span.trace)).or_default().insert(id.to_owned());
+            let told = self.told.entry((layer.clone(), span.trace)).or_default();
+            told.names.insert(id.to_owned(), 0);
         }
         self.nodes.push(Node { span, layer, parent: None, children: Vec::new() });
         true
@@ -79,6 +104,7 @@ impl Tree {
 
     /// Finds who stands around whom. Of spans that say that they stand around each other, the first stands alone.
     pub(crate) fn link(&mut self) {
+        self.told.values_mut().for_each(Told::settle);
         let parent = |node: &Node| self.places.get(&(node.layer.clone(), node.span.parent?)).copied();
         let parents: Vec<Option<usize>> = self.nodes.iter().map(parent).collect();
         for (place, parent) in parents.into_iter().enumerate() {
@@ -166,19 +192,10 @@ impl Tree {
             return own;
         }
         let told = self.told.get(&(node.layer.clone(), node.span.trace))?;
-        match own {
-            // A branch's path begins with the name of who asked it.
-            Some(own) => {
-                let around = own.match_indices(BRANCH).filter_map(|(end, _)| own.get(..end));
-                Some(around.into_iter().find(|name| told.contains(*name)).unwrap_or(own))
-            }
-            None => {
-                let first = told.first()?;
-                let is_its = |name: &String| {
-                    name == first || name.strip_prefix(&**first).is_some_and(|rest| rest.starts_with(BRANCH))
-                };
-                told.iter().all(is_its).then_some(first)
-            }
+        match (own, &*told.conversations) {
+            (Some(own), all) => all.get(*told.names.get(own)?).map(String::as_str),
+            (None, [only]) => Some(only),
+            (None, _) => None,
         }
     }
 }

@@ -267,6 +267,23 @@ fn marks_do_not_pile_up() {
     assert!(told.starts_with(&format!("a{}{}b  ", "\u{301}".repeat(6), "\\u{301}".repeat(3))), "{told}");
 }
 
+/// Words that show as nothing, an order to the next model among them, are shown as what they are; what makes emoji of two is left to it.
+#[test]
+fn what_shows_as_nothing_is_seen() {
+    let tags: String = "pay".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
+    let told = |title: String| {
+        let mut story = people().story();
+        story.title = title;
+        text::document(&story).lines().next().unwrap().to_owned()
+    };
+    let said = told(format!("a\u{200b}b\u{feff}c\u{ad}d\u{2060}e\u{3164}f{tags}"));
+    let shown = r"a\u{200b}b\u{feff}c\u{ad}d\u{2060}e\u{3164}f\u{e0070}\u{e0061}\u{e0079}  ";
+    assert!(said.starts_with(shown), "{said}");
+    let whole = "👩‍🍳 ❤️ 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} می\u{200c}خواهم  ";
+    let said = told(whole.trim_end().to_owned());
+    assert!(said.starts_with(whole), "{said}");
+}
+
 fn texts() -> impl Strategy<Value = String> {
     let parts = prop_oneof![
         any::<String>(),

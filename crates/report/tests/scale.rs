@@ -167,3 +167,32 @@ fn a_long_run_is_drawn_at_both_ends() {
     assert_eq!(diagram.matches("handoff").count(), 298);
     assert_eq!(html::page(&story).matches("<article").count(), 1_000);
 }
+
+/// A trace may name thousands of conversations, and one a name of a million bytes: whom a span belongs to is worked out once for all of it,
+/// or this would take hours.
+#[test]
+fn names_of_thousands_of_conversations_are_told_apart_at_once() {
+    let mut lines = Lines::default();
+    let lost = Some(999_999);
+    let named = |name: &str| [("gen_ai.conversation.id", name.to_owned())];
+    let mut chat = |fields: &[(&str, String)]| {
+        let fields: Vec<_> = fields.iter().map(|(field, value)| (*field, value.as_str())).collect();
+        lines.span("chat", lost, &fields);
+    };
+    chat(&named("a"));
+    for branch in 0..20_000 {
+        chat(&named(&format!("a/{branch}")));
+        chat(&[]);
+    }
+    let story = lines.story();
+    assert_eq!((story.title.as_str(), story.conversation_count()), ("a", 1));
+
+    let mut lines = Lines::default();
+    let slashes = "/".repeat(1 << 20);
+    lines.span("chat", lost, &[("gen_ai.conversation.id", &slashes)]);
+    lines.span("chat", lost, &[("gen_ai.conversation.id", "a b")]);
+    lines.span("chat", lost, &[("gen_ai.conversation.id", "a/1")]);
+    lines.span("chat", lost, &[("gen_ai.conversation.id", "a")]);
+    lines.span("chat", lost, &[]);
+    assert_eq!(lines.story().conversation_count(), 4);
+}

@@ -52,6 +52,16 @@ fn timeless(story: &Story) -> String {
     text::document(&story)
 }
 
+/// Some editors write a mark before the first line, which here is that of the root.
+#[test]
+fn a_mark_before_the_first_line_is_none_of_it() {
+    let lines = traced(false);
+    let root = lines.split_inclusive(|byte| *byte == b'\n').next_back().unwrap();
+    let marked = [b"\xef\xbb\xbf", root].concat();
+    let told = |lines: &[u8]| Story::of_spans(lines, None).unwrap();
+    assert_eq!(told(&marked), told(root));
+}
+
 /// S1-34: what the trace tells by itself is told, and what it does not is named.
 #[test]
 fn a_trace_tells_the_running_case() {
