@@ -17,6 +17,10 @@ const BESIDE: i32 = 44;
 const HEAD: i32 = 46;
 /// A letter of the drawing's text is so wide, in tenths of a pixel.
 const LETTER: i32 = 64;
+/// And so wide a strong one.
+const STRONG: i32 = 72;
+/// What an arrow that does not arrive leaves free at either end: for who is at work there, and for the cross.
+const ENDS: i32 = 24;
 
 /// The colours and lines of drawings, for whoever puts one into a page.
 pub const STYLE: &str = concat!(include_str!("style/theme.css"), include_str!("style/svg.css"));
@@ -345,11 +349,16 @@ impl<'c, 's> Drawing<'c, 's> {
     fn stopped(&mut self, from: usize, to: Option<usize>, label: &str, below: &str, is_refused: bool) {
         let x1 = self.x(from);
         let is_right = to.is_none_or(|to| self.x(to) >= x1);
-        let reach = if is_right { self.lane / 2 + 20 } else { -(self.lane / 2 + 20) };
+        let long = self.lane / 2 + BESIDE - 8;
+        let (reach, room) = (if is_right { long } else { -long }, long - ENDS);
+        let middle = x1 + reach / 2;
+        for line in lines(label, usize::try_from(room * 10 / STRONG).unwrap_or_default()) {
+            self.words("label danger", middle, self.y + 15, room, &line);
+            self.y += 14;
+        }
+        self.y -= 14;
         let (x2, y) = (x1 + reach, self.y + 22);
         self.line = y;
-        let middle = x1 + reach / 2;
-        self.words("label danger", middle, self.y + 15, self.lane - 30, label);
         let start = if is_right { x1 + 6 } else { x1 - 6 };
         self.stroke(Line::Refused, "cr", (start, x2), y);
         if is_refused {
@@ -362,7 +371,7 @@ impl<'c, 's> Drawing<'c, 's> {
         } else {
             self.head(Line::Refused, "cr", x2, is_right, y);
         }
-        self.below(middle, y + 14, self.lane - 30, below);
+        self.below(middle, y + 14, room, below);
         self.y += 50;
     }
 
@@ -527,6 +536,22 @@ impl<'c, 's> Drawing<'c, 's> {
         }
         out.raw("<text class=\"letter\" x=\"").number(x).raw("\" y=\"").number(y + 4).raw("\">");
         out.own(self.cast.letter(part)).raw("</text>");
+    }
+}
+
+/// Words in at most two lines of so many columns, parted between words: as soon as what follows is one line.
+fn lines(words: &str, columns: usize) -> Vec<String> {
+    let line = short(words, columns.saturating_mul(2));
+    if width(&line) <= columns {
+        return vec![line];
+    }
+    let mut parts = line.split(' ').scan(0, |at, word| {
+        *at += word.len() + 1;
+        Some((line.get(..*at - 1)?, line.get(*at..)?))
+    });
+    match parts.find(|(begin, rest)| width(begin) <= columns && width(rest) <= columns) {
+        Some((begin, rest)) => vec![begin.to_owned(), rest.to_owned()],
+        None => vec![short(words, columns)],
     }
 }
 

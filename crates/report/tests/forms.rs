@@ -4,7 +4,7 @@
 mod harness;
 
 use harness::{OnRecord, delegates, golden, hostile, people, running_case};
-use sommelier_report::{html, mermaid, svg, text};
+use sommelier_report::{Finding, html, mermaid, svg, text};
 
 /// The page without its style, which has no place in a comparison of what it says.
 fn bare(page: &str) -> String {
@@ -46,4 +46,66 @@ fn words_that_would_break_every_form() {
 fn a_story_is_the_same_bytes_whenever_it_is_told() {
     let (one, other) = (people(), people());
     assert_eq!(html::page(&one.story()), html::page(&other.story()));
+}
+
+/// On a phone the cells of a wide table stand one below the other, where no head is above them: each says itself what it is of.
+#[test]
+fn a_cell_that_may_stand_alone_says_what_it_is_of() {
+    let between = |text: &str, begin: &str, end: &str| -> Vec<String> {
+        text.split(begin).skip(1).filter_map(|rest| Some(rest.split_once(end)?.0.to_owned())).collect()
+    };
+    let mut tables = 0;
+    for run in [delegates(), people(), hostile()] {
+        for table in between(&html::page(&run.story()), "<table class=\"stack\">", "</table>") {
+            let (head, rows) = table.split_once("</thead>").unwrap();
+            let columns: Vec<String> = between(head, "<th scope=\"col\"", "</th>");
+            let columns: Vec<&str> = columns.iter().map(|it| it.split_once('>').unwrap().1).collect();
+            for row in between(rows, "<tr>", "</tr>") {
+                let cells = between(&row.replace("<th ", "<td "), "<td ", ">");
+                let told: Vec<String> =
+                    cells.iter().map(|cell| between(cell, "data-of=\"", "\"").concat()).collect();
+                // The first names the row.
+                let first = usize::from(told[0].is_empty());
+                assert_eq!(&told[first..], &columns[first..], "{row}");
+            }
+            tables += 1;
+        }
+    }
+    assert!(tables >= 7, "{tables}");
+    assert!(html::STYLE.contains(".stack [data-of]::before{content:attr(data-of)"));
+}
+
+/// What is written on an arrow that does not arrive lies between who is at work and the cross, in as many lines as it needs.
+#[test]
+fn what_was_refused_is_written_beside_its_cross() {
+    let number = |text: &str, name: &str| -> f64 {
+        let (_, rest) = text.split_once(&format!("{name}=\"")).unwrap();
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    let mut story = delegates().story();
+    for question in &mut story.questions {
+        if let Finding::Refused { code, .. } = &mut question.outcome {
+            *code = "budget_spent".to_owned();
+        }
+    }
+    let mut told = Vec::new();
+    for story in [story, people().story()] {
+        let drawing = svg::document(&story);
+        // The words stand before the line, and the line before the cross.
+        for drawn in drawing.split("<path class=\"line refused").collect::<Vec<_>>().windows(2) {
+            let line = drawn[1].split_once("d=\"M").unwrap().1.split('"').next().unwrap();
+            let (from, to) = line.split_once('H').unwrap();
+            let from: f64 = from.split(' ').next().unwrap().parse().unwrap();
+            let to: f64 = to.parse().unwrap();
+            for words in drawn[0].split("<text class=\"label danger\"").skip(1) {
+                let shown = words.split_once('>').unwrap().1.split_once('<').unwrap().0;
+                let (x, half) = (number(words, " x"), shown.chars().count() as f64 * 3.6);
+                assert!(from <= x - half && x + half <= to - 6.0, "{shown}: {from} to {to}, at {x}");
+                told.push(shown.to_owned());
+            }
+        }
+    }
+    told.dedup();
+    assert_eq!(told, ["refused:", "budget spent", "refused by route", "refused by cap"]);
+    assert!(!svg::STYLE.contains(".line.refused{stroke-dasharray"), "a dashed arrow comes back");
 }

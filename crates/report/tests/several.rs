@@ -314,7 +314,7 @@ fn a_refused_question_says_why() {
     let page = html::page(&story);
     assert!(
         page.contains(
-            "budget_spent</code></td><td><div class=\"words\" dir=\"auto\">model_calls used up</div>"
+            "budget_spent</code></td><td data-of=\"Why\"><div class=\"words\" dir=\"auto\">model_calls used up</div>"
         ),
         "{page}"
     );

@@ -9,7 +9,7 @@ use crate::who::Cast;
 const MOST_DRAWN: usize = 50;
 
 pub(super) fn table(story: &Cast<'_>, out: &mut Markup) {
-    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"The conversations\"><table>");
+    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"The conversations\"><table class=\"stack\">");
     out.raw(
         "<caption>In the order in which they began</caption><thead><tr><th scope=\"col\">Conversation</th>",
     );
@@ -18,18 +18,18 @@ pub(super) fn table(story: &Cast<'_>, out: &mut Markup) {
     out.raw("<th scope=\"col\" class=\"num\">Crossed</th><th scope=\"col\" class=\"num\">Refused</th></tr></thead><tbody>");
     for (one, number) in story.conversations().iter().zip(1_u64..) {
         out.raw("<tr><th scope=\"row\"><a href=\"#conversation-").own(number).raw("\">").value(&one.title);
-        out.raw("</a></th><td>");
+        out.raw("</a></th><td data-of=\"Came to\">");
         chip(&one.outcome.status, out);
         out.raw("</td>");
         let figures = [
-            offset(one.began_us.saturating_sub(story.began_us)),
-            duration(one.took_us()),
-            one.taken().count().to_string(),
-            bytes(one.bytes().0),
-            one.refusals().len().to_string(),
+            ("Began", offset(one.began_us.saturating_sub(story.began_us))),
+            ("Took", duration(one.took_us())),
+            ("Handoffs", one.taken().count().to_string()),
+            ("Crossed", bytes(one.bytes().0)),
+            ("Refused", one.refusals().len().to_string()),
         ];
-        for figure in figures {
-            out.raw("<td class=\"num\">").own(figure).raw("</td>");
+        for (of, figure) in figures {
+            out.raw("<td class=\"num\" data-of=\"").raw(of).raw("\">").own(figure).raw("</td>");
         }
         out.raw("</tr>");
     }

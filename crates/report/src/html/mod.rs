@@ -382,7 +382,7 @@ fn open_ask(story: &Cast<'_>, ask: usize, out: &mut Markup) {
 fn in_box(story: &Cast<'_>, out: &mut Markup) {
     out.raw("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Sequence diagram\">");
     svg::draw(story, None, out);
-    out.raw("</div><figcaption>A thick arrow hands the turn over, with the bytes that cross. A crossed one was refused. ");
+    out.raw("</div><figcaption>A thick arrow hands the turn over, with the bytes that cross. An arrow that ends in a cross was refused. ");
     out.raw(
         "A dashed one comes back, a dotted one goes to a person. A circle is a model call, a box a tool.",
     );

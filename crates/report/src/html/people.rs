@@ -39,21 +39,25 @@ pub(super) fn asks(story: &Cast<'_>, out: &mut Markup) {
 }
 
 pub(super) fn refusals(story: &Cast<'_>, out: &mut Markup) {
-    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Refusals\"><table><thead><tr><th scope=\"col\">At</th>");
+    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Refusals\"><table class=\"stack\"><thead><tr><th scope=\"col\">At</th>");
     out.raw("<th scope=\"col\">What</th><th scope=\"col\">From and to</th><th scope=\"col\">Refused by</th>");
     out.raw("<th scope=\"col\">Why</th></tr></thead><tbody>");
     for refused in story.refusals() {
         let at = offset(refused.at_us.saturating_sub(story.began_us));
-        out.raw("<tr><td class=\"num\">")
+        out.raw("<tr><td class=\"num\" data-of=\"At\">")
             .own(at)
-            .raw("</td><td class=\"word\">")
+            .raw("</td><td class=\"word\" data-of=\"What\">")
             .raw(refused.what)
-            .raw("</td><th scope=\"row\">");
-        out.name(refused.from).raw(" → ").name(refused.to).raw("</th><td>").name(refused.guard);
+            .raw("</td><th scope=\"row\" data-of=\"From and to\">");
+        out.name(refused.from)
+            .raw(" → ")
+            .name(refused.to)
+            .raw("</th><td data-of=\"Refused by\">")
+            .name(refused.guard);
         if !refused.code.is_empty() {
             out.raw(" ").code(refused.code);
         }
-        out.raw("</td><td>").words(refused.detail).raw("</td></tr>");
+        out.raw("</td><td data-of=\"Why\">").words(refused.detail).raw("</td></tr>");
     }
     out.raw("</tbody></table></div>\n");
 }

@@ -24,7 +24,7 @@ pub(super) fn budget(story: &Cast<'_>, out: &mut Markup) {
         out.raw("</tbody></table>\n");
     }
     branches(story, out);
-    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What each has used\"><table><caption>By whom</caption>");
+    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What each has used\"><table class=\"stack\"><caption>By whom</caption>");
     out.raw("<thead><tr><th scope=\"col\">Who</th><th scope=\"col\" class=\"num\">Model calls</th>");
     out.raw("<th scope=\"col\" class=\"num\">Tool runs</th><th scope=\"col\" class=\"num\">Tokens read</th>");
     out.raw("<th scope=\"col\" class=\"num\">Tokens written</th></tr></thead><tbody>");
@@ -36,8 +36,14 @@ pub(super) fn budget(story: &Cast<'_>, out: &mut Markup) {
         out.raw("<tr><th scope=\"row\">");
         story.named(place, out);
         out.raw("</th>");
-        for number in [part.model_calls, part.tool_calls, part.input_tokens, part.output_tokens] {
-            out.raw("<td class=\"num\">").own(number).raw("</td>");
+        let figures = [
+            ("Model calls", part.model_calls),
+            ("Tool runs", part.tool_calls),
+            ("Tokens read", part.input_tokens),
+            ("Tokens written", part.output_tokens),
+        ];
+        for (of, figure) in figures {
+            out.raw("<td class=\"num\" data-of=\"").raw(of).raw("\">").own(figure).raw("</td>");
         }
         out.raw("</tr>");
     }
@@ -102,16 +108,19 @@ fn tools(story: &Cast<'_>, out: &mut Markup) {
     if tools.is_empty() {
         return;
     }
-    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tools\"><table><caption>With which tools</caption>");
+    out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tools\"><table class=\"stack\"><caption>With which tools</caption>");
     out.raw("<thead><tr><th scope=\"col\">Tool</th><th scope=\"col\" class=\"num\">Runs</th>");
     out.raw("<th scope=\"col\" class=\"num\">Failed</th><th scope=\"col\" class=\"num\">Took</th></tr></thead><tbody>");
     for (tool, Use { runs, failed, took_us }) in tools {
         out.raw("<tr><th scope=\"row\">")
             .code(tool)
-            .raw("</th><td class=\"num\">")
+            .raw("</th><td class=\"num\" data-of=\"Runs\">")
             .own(runs)
-            .raw("</td><td class=\"num\">");
-        out.own(failed).raw("</td><td class=\"num\">").own(duration(took_us)).raw("</td></tr>");
+            .raw("</td><td class=\"num\" data-of=\"Failed\">");
+        out.own(failed)
+            .raw("</td><td class=\"num\" data-of=\"Took\">")
+            .own(duration(took_us))
+            .raw("</td></tr>");
     }
     out.raw("</tbody></table></div>\n");
 }
