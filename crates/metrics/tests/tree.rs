@@ -152,6 +152,18 @@ invoke_workflow · conversation c-17 · answered
     );
 }
 
+/// Words for an open question are no answer to it, and a root of them does not look as if the agent had gone on by itself.
+#[test]
+fn words_for_an_open_question_are_told() {
+    let drawn = draw(timeless, || {
+        info_span!(target: "sommelier", "invoke_workflow", gen_ai.conversation.id = "c-17", words_wait = true, end = "waiting",
+            waits_for = "tool pay");
+    });
+    let told =
+        "invoke_workflow · conversation c-17 · words for an open question wait · waiting · for tool pay\n";
+    assert_eq!(drawn, [told]);
+}
+
 #[test]
 fn hostile_values_are_escaped() {
     let drawn = draw(timeless, || {

@@ -19,7 +19,7 @@ const HEAD: i32 = 46;
 const LETTER: i32 = 64;
 /// And so wide a strong one.
 const STRONG: i32 = 72;
-/// What an arrow that does not arrive leaves free at either end: for who is at work there, and for the cross.
+/// What the words on an arrow that does not arrive leave free of it: half for who is at work there, and half for the cross.
 const ENDS: i32 = 24;
 
 /// The colours and lines of drawings, for whoever puts one into a page.
