@@ -300,6 +300,20 @@ fn what_its_head_tells_is_refused_before_a_body_is_sent() {
     }
 }
 
+/// What anybody may see is seen once by a connection: who asks for it over and over and reads nothing would hold it without end.
+#[test]
+fn a_stranger_gets_one_answer_by_a_connection() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let mut stream = serve.connect();
+    let request = serve.request("GET", "/style.css", &[], "");
+    stream.write_all(request.repeat(3).as_bytes()).unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    assert_eq!((said.matches("HTTP/1.1 200 OK").count(), said.matches("HTTP/1.1").count()), (1, 1), "{said}");
+    assert_eq!(serve.get("/runs").status, 200);
+}
+
 /// Silent connections lock nobody out, and end soon.
 #[test]
 fn a_hundred_silent_connections_lock_nobody_out() {

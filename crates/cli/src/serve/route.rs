@@ -44,11 +44,10 @@ enum Entry {
     Token(String),
     /// One that was let in.
     Known(Session),
-    /// Anybody, who sees how pages look and nothing of what is in them.
-    Style,
 }
 
-/// What a head is refused with, before anything else of the request is read.
+/// What a head is answered with before anything else of the request is read, and the connection ends: a refusal. Whoever is not let in gets
+/// no second answer by the same connection, or could hold it without end.
 pub(super) fn refuse(door: &Door, ends: Ends, head: &Request) -> Option<Answer> {
     entry(door, ends.port, head).err().map(page::guarded)
 }
@@ -59,7 +58,6 @@ pub(super) fn answer(app: &'static App, door: &Door, ends: Ends, heard: Result<&
         Err(wrong) => page::plain(wrong.status, &wrong.why),
         Ok(request) => match entry(door, ends.port, request) {
             Ok(Entry::Token(token)) => let_in(door, ends.port, &token),
-            Ok(Entry::Style) => page::style(),
             Ok(Entry::Known(session)) if request.method == "POST" => sent(app, &session, request),
             Ok(Entry::Known(session)) => look(app, &session, ends, request),
             Err(refused) => refused,
@@ -79,7 +77,7 @@ fn entry(door: &Door, port: u16, head: &Request) -> Result<Entry, Answer> {
     }
     // Who is not let in is told so on a page that looks like the others.
     if head.method == "GET" && head.path() == "/style.css" {
-        return Ok(Entry::Style);
+        return Err(page::style());
     }
     let session = door.session(head, port).map_err(page::shut)?;
     let is_act = ACTS.contains(&session.within(head.path()));
