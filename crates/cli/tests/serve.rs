@@ -55,6 +55,25 @@ fn a_form_that_is_sent_twice_is_heard_once() {
     assert!(got.body.contains("data-live=\"/chat/a/events\""), "{got:?}");
 }
 
+/// T24: also while the agents are at work on it. Other words are refused then, and stay where they were typed.
+#[test]
+fn a_form_that_is_sent_again_while_it_is_worked_on_leads_to_the_conversation() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 2_000);
+    let fields = [("run", "a"), ("key", "0123"), ("text", "Quote Focus pro 3h")];
+    for _ in 0..3 {
+        let got = serve.post("/say", &fields);
+        assert_eq!((got.status, got.header("location")), (303, Some("/chat/a")), "{got:?}");
+    }
+    for (key, text) in [("0123", "and quickly"), ("4567", "Quote Focus pro 3h"), ("", "Quote Focus pro 3h")] {
+        let got = serve.post("/say", &[("run", "a"), ("key", key), ("text", text)]);
+        assert_eq!((got.status, got.body.contains("are still at work")), (409, true), "{got:?}");
+        assert!(got.body.contains(&format!("\n{text}</textarea>")), "{got:?}");
+    }
+    serve.shows("/chat/a", "answered");
+    assert_eq!(place.json(&["runs"])["runs"][0]["turns"], 1);
+}
+
 /// There is no conversation yet whose page could be shown, and no stream to hear of it: one stays where it would begin.
 #[test]
 fn words_that_begin_no_conversation_leave_one_where_one_was() {

@@ -59,8 +59,13 @@ pub(super) struct App {
 /// What is being done with a run here, or could not be.
 #[derive(Clone)]
 pub(super) enum Work {
-    /// So many threads are at it.
-    Going(usize),
+    /// It is being done.
+    Going {
+        /// So many threads are at it.
+        threads: usize,
+        /// The user's words that it was begun with.
+        words: Option<Words>,
+    },
     /// It was not done.
     Failed {
         /// When, by the count of changes.
@@ -69,6 +74,14 @@ pub(super) enum Work {
         /// Words of the user's that are on no record by it.
         unsaid: Option<String>,
     },
+}
+
+/// Words of the user's, as a form has sent them.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Words {
+    /// The form's own name for them; none where it gave none, and then they are no words that were sent before.
+    pub(super) key: Option<String>,
+    pub(super) text: String,
 }
 
 impl App {
@@ -92,7 +105,7 @@ impl App {
     }
 
     pub(super) fn is_going(&self, run: &str) -> bool {
-        matches!(self.work(run), Some(Work::Going(_)))
+        self.work(run).as_ref().is_some_and(Work::is_going)
     }
 
     pub(super) fn changes(&self) -> u64 {
@@ -100,16 +113,19 @@ impl App {
     }
 
     /// Begins to do something with a run on a thread of its own. Where something is being done already, only calling off is
-    /// taken beside it. What it comes to is in the journal; what could not be done is told on the run's page until something
+    /// taken beside it, and the same form once more is what is being done. What it comes to is in the journal; what could not be done is told on the run's page until something
     /// else is begun.
     pub(super) fn begin(
         &'static self,
         run: &str,
-        unsaid: Option<String>,
+        words: Option<Words>,
         beside: bool,
         work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError> + Send + 'static,
     ) -> Result<(), Fault> {
-        self.enter(run, beside)?;
+        if !self.enter(run, words.as_ref(), beside)? {
+            return Ok(());
+        }
+        let unsaid = words.map(|words| words.text);
         let (name, before) = (run.to_owned(), self.last_record(run));
         let drive = move || {
             let mut at_work = AtWork { app: self, run: name, unsaid, done: None };
@@ -151,22 +167,24 @@ impl App {
         Ok(())
     }
 
-    /// Counts one more at work on a run. Who is about to be done is waited for: what a run waits for is on record, and shown, a
+    /// Counts one more at work on a run; or finds that just these words are at work in it. Who is about to be done is waited for: what a run waits for is on record, and shown, a
     /// moment before its thread has ended.
-    fn enter(&self, run: &str, beside: bool) -> Result<(), Fault> {
+    fn enter(&self, run: &str, words: Option<&Words>, beside: bool) -> Result<bool, Fault> {
         let start = Instant::now();
-        while !beside && self.is_going(run) && start.elapsed() < LAST_STEPS {
+        let is_other = |work: &Work| work.is_going() && !work.is_of(words);
+        while !beside && self.work(run).as_ref().is_some_and(is_other) && start.elapsed() < LAST_STEPS {
             thread::sleep(Duration::from_millis(5));
         }
         let mut works = locked(&self.works);
-        let going = match works.get(run) {
-            Some(Work::Going(_)) if !beside => {
+        let (going, words) = match works.get(run) {
+            Some(work) if work.is_of(words) => return Ok(false),
+            Some(Work::Going { .. }) if !beside => {
                 let why =
                     "the agents are still at work on this run; wait until they are done, and send it again";
                 return Err(Fault::new("at_work", Whose::OtherProcess, why));
             }
-            Some(Work::Going(count)) => *count,
-            _ => 0,
+            Some(Work::Going { threads, words }) => (*threads, words.clone()),
+            _ => (0, words.cloned()),
         };
         let at_work: usize = works.values().map(Work::threads).sum();
         if at_work >= if beside { MOST_WITH_ENDS } else { MOST_AT_WORK } {
@@ -176,16 +194,18 @@ impl App {
             );
             return Err(Fault::new("crowded", Whose::OtherProcess, why));
         }
-        works.insert(run.to_owned(), Work::Going(going + 1));
+        works.insert(run.to_owned(), Work::Going { threads: going + 1, words });
         self.changes.fetch_add(1, Ordering::SeqCst);
-        Ok(())
+        Ok(true)
     }
 
     fn leave(&self, run: &str, failed: Option<(String, Option<String>)>) {
         let mut works = locked(&self.works);
         let at = self.changes.fetch_add(1, Ordering::SeqCst);
         let left = match works.get(run) {
-            Some(Work::Going(count @ 2..)) => Some(Work::Going(count - 1)),
+            Some(Work::Going { threads: threads @ 2.., words }) => {
+                Some(Work::Going { threads: threads - 1, words: words.clone() })
+            }
             _ => failed.map(|(why, unsaid)| Work::Failed { at, why, unsaid }),
         };
         match left {
@@ -240,7 +260,17 @@ impl Drop for AtWork {
 
 impl Work {
     fn threads(&self) -> usize {
-        if let Self::Going(count) = self { *count } else { 0 }
+        if let Self::Going { threads, .. } = self { *threads } else { 0 }
+    }
+
+    fn is_going(&self) -> bool {
+        matches!(self, Self::Going { .. })
+    }
+
+    /// Whether it is being done for just these words, sent by the same form.
+    fn is_of(&self, words: Option<&Words>) -> bool {
+        let words = words.filter(|words| words.key.is_some());
+        matches!((self, words), (Self::Going { words: Some(begun), .. }, Some(words)) if begun == words)
     }
 
     fn failed_at(&self) -> Option<u64> {
@@ -263,8 +293,9 @@ mod tests {
         let store = journal.to_str().unwrap();
         let arguments = Arguments::try_parse_from(["sommelier", "--store", store, "serve"]).unwrap();
         let app = App::open(Desk::open_or_make(&arguments).unwrap());
+        let words = Words { key: None, text: "hello".to_owned() };
         for _ in 0..=MOST_AT_WORK {
-            app.begin("a", Some("hello".to_owned()), false, |_| std::panic::panic_any("planted")).unwrap();
+            app.begin("a", Some(words.clone()), false, |_| std::panic::panic_any("planted")).unwrap();
             assert_eq!(app.rest(Duration::from_secs(10)), 0);
             let Some(Work::Failed { why, unsaid, .. }) = app.work("a") else { panic!("it is not told") };
             assert_eq!((&*why, unsaid.as_deref()), (PANICKED, Some("hello")));

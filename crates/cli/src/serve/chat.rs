@@ -176,7 +176,7 @@ fn composer(session: &Session, run: &str, words: &str, out: &mut Markup) -> Resu
 fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
     let mut out = Markup::new();
     let (summary, work) = (&stand.summary, app.work(run));
-    let is_here = matches!(work, Some(Work::Going(_)));
+    let is_here = matches!(work, Some(Work::Going { .. }));
     // Before its first record a run that is being begun stands nowhere.
     let status = if is_here && matches!(&*summary.status, "opened" | "interrupted") {
         RUNNING

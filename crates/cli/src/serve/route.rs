@@ -8,7 +8,7 @@ use sommelier_http::{Answer, Request, Wrong};
 use sommelier_runner::Turn;
 use sommelier_runner::journal::MAX_NAME;
 
-use super::app::App;
+use super::app::{App, Words};
 use super::door::{self, Door, Session, Shut};
 use super::form::{Fields, encoded, segment};
 use super::{chat, inbox, live, page, runs};
@@ -222,7 +222,7 @@ fn say(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
     let turn = Turn::new(&*text).at(reservo::entry(&text).name());
     let turn = key.iter().fold(turn, |turn, key| turn.key(key));
     let name = run.to_owned();
-    app.begin(run, Some(text), false, move |driver| driver.submit(&name, turn.clone()))
+    app.begin(run, Some(Words { key, text }), false, move |driver| driver.submit(&name, turn.clone()))
 }
 
 fn answered(app: &'static App, session: &Session, fields: &Fields) -> Result<Answer, Fault> {
