@@ -99,7 +99,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, io: Io<'_>) -> u8 {
     teller.json = read.json;
     let watching = read.watching.clone();
     let ended = watching
-        .must_leave(read.store.clone())
+        .must_have_a_place()
+        .and_then(|()| watching.must_leave(read.store.clone()))
         .and_then(|()| watching.over(&mut teller, |teller| command::run(read, teller, &mut input)));
     teller.end(ended)
 }

@@ -29,7 +29,8 @@ pub(crate) struct Watching {
     /// Sends the spans to a collector or viewer, such as http://127.0.0.1:4318, by OTLP over HTTP.
     #[arg(long, global = true, value_name = "URL", help_heading = HEADING)]
     otlp: Option<String>,
-    /// Also what is said: instructions, messages, packages, arguments, results. Without it none of that is in a span.
+    /// Also what is said: instructions, messages, packages, arguments, results. Without it none of that is in a span. It is
+    /// for one of the flags above.
     #[arg(long, global = true, help_heading = HEADING)]
     contents: bool,
 }
@@ -48,6 +49,16 @@ enum How {
 }
 
 impl Watching {
+    /// Refuses a flag that would do nothing.
+    pub(crate) fn must_have_a_place(&self) -> Result<(), Fault> {
+        if self.contents && !self.is_on() {
+            let why = "--contents is for spans, and none are wanted; say where they go with --trace tree, --trace json, \
+                       --trace-file FILE or --otlp URL";
+            return Err(Fault::caller("usage", why));
+        }
+        Ok(())
+    }
+
     /// Does the work of a command while its spans go where they are wanted.
     pub(crate) fn over<'t>(
         &self,

@@ -26,6 +26,25 @@ fn misused(place: &Place, arguments: &[&str], code: &str, says: &str) {
     assert!(error["message"].as_str().unwrap().contains(says), "{error}");
 }
 
+/// `--contents` alone would do nothing, whichever the command and wherever the flag stands.
+#[test]
+fn contents_without_a_place_for_spans_are_refused_and_leave_nothing_behind() {
+    let place = Place::new();
+    let told = "--contents is for spans, and none are wanted; say where they go with --trace tree, --trace json, --trace-file FILE or \
+                --otlp URL";
+    for arguments in [
+        ["ask", RUNNING_CASE, "--contents"].as_slice(),
+        &["--contents", "ask", RUNNING_CASE],
+        &["ask", RUNNING_CASE, "--contents", "--trace", "off"],
+        &["chat", "--contents"],
+    ] {
+        misused(&place, arguments, "usage", told);
+    }
+    assert!(!place.journal().exists());
+    let file = place.path("spans.jsonl");
+    place.then(&["ask", RUNNING_CASE, "--contents", "--trace-file", file.to_str().unwrap()]).fine();
+}
+
 #[test]
 fn wrong_use_is_told_with_what_would_be_right() {
     let place = Place::new();
