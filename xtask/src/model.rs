@@ -1,6 +1,7 @@
-//! `--model` among the arguments of `ask` or `lesson`: then the command `sommelier` is started in the example's place.
+//! `--model` among the arguments of `ask` or `lesson`: then the command `sommelier` is started in the example's place; for the lesson
+//! that it holds a flag is enough that it alone has.
 //!
-//! It alone knows live models. The examples need no network and no TLS, so that the first minute is short.
+//! It alone knows live models, and sends spans to files and viewers. The examples need no network and no TLS, so that the first minute is short.
 
 use std::ffi::{OsStr, OsString};
 
@@ -13,12 +14,18 @@ const SOMMELIER: &str = "sommelier";
 /// The lesson that it holds with any model.
 const LESSON: &str = "05";
 
+/// The flags that choose a model, or where one is.
+const OF_MODELS: [&str; 2] = ["--model", "--base-url"];
+
+/// The flags by which `sommelier` says where spans go and what is in them. Its lesson needs no other flag with them.
+const OF_SPANS: [&str; 3] = ["--trace-file", "--otlp", "--contents"];
+
 /// A program to be started: its package, and its arguments.
 pub(crate) type Program = (String, Vec<OsString>);
 
 /// The program that `ask` starts.
 pub(crate) fn ask(args: Vec<OsString>) -> Program {
-    match is_chosen(&args) {
+    match has_one(&OF_MODELS, &args) {
         true => sommelier(&["ask"], args),
         false => ("ask".to_owned(), args),
     }
@@ -27,9 +34,12 @@ pub(crate) fn ask(args: Vec<OsString>) -> Program {
 /// The program that a lesson is.
 pub(crate) fn lesson(lesson: &Lesson, args: Vec<OsString>) -> Result<Program, Fault> {
     let number = lesson.number();
-    match is_chosen(&args) {
+    let is_held = number == LESSON;
+    match has_one(&OF_MODELS, &args) {
+        has_model if is_held && (has_model || has_one(&OF_SPANS, &args)) => {
+            Ok(sommelier(&["lesson", LESSON], args))
+        }
         false => Ok((lesson.package(), args)),
-        true if number == LESSON => Ok(sommelier(&["lesson", LESSON], args)),
         true => Err(Fault::Misuse(format!(
             "lesson {number} has decisions of its own and takes no model; lesson {LESSON} is held with any: `cargo xtask lesson \
              {LESSON} --model MODEL`"
@@ -40,7 +50,9 @@ pub(crate) fn lesson(lesson: &Lesson, args: Vec<OsString>) -> Result<Program, Fa
 /// What a lesson's own program does not know of, and says nothing of: that any model may hold it.
 pub(crate) fn help(lesson: &Lesson, program: &str) -> Option<String> {
     (lesson.number() == LESSON && program == lesson.package()).then(|| {
-        "  --model MODEL   held with this model instead of a script; `--base-url URL` says where it is (docs/live.md)\n"
+        "  --model MODEL   held with this model instead of a script; `--base-url URL` says where it is (docs/live.md)\n  \
+         --trace-file F  adds the spans to a file; `--otlp URL` sends them to a viewer, `--contents` with what is said (docs/tracing.md)\n\n\
+         By each of these it is held by `sommelier lesson 05`, which keeps a journal and has flags of its own.\n"
             .to_owned()
     })
 }
@@ -49,11 +61,11 @@ fn sommelier(command: &[&str], args: Vec<OsString>) -> Program {
     (SOMMELIER.to_owned(), command.iter().map(OsString::from).chain(args).collect())
 }
 
-/// Whether a model is chosen, or where one is.
-fn is_chosen(args: &[OsString]) -> bool {
+/// Whether one of these flags is among the arguments.
+fn has_one(flags: &[&str], args: &[OsString]) -> bool {
     let is_flag = |arg: &OsString| {
         let flag = arg.to_string_lossy();
-        matches!(flag.split('=').next(), Some("--model" | "--base-url"))
+        flag.split('=').next().is_some_and(|name| flags.contains(&name))
     };
     args.iter().take_while(|arg| *arg != OsStr::new("--")).any(is_flag)
 }
@@ -88,6 +100,12 @@ mod tests {
         assert_eq!(lesson(&of(5), words("--fee 7")).unwrap(), program("lesson-05", "--fee 7"));
         let live = lesson(&of(5), words("--model script --json")).unwrap();
         assert_eq!(live, program("sommelier", "lesson 05 --model script --json"));
+        for spans in ["--trace-file F", "--trace-file=F --json", "--otlp URL --contents"] {
+            let held = program("sommelier", &format!("lesson 05 {spans}"));
+            assert_eq!(lesson(&of(5), words(spans)).unwrap(), held);
+            // Another lesson says itself that it has no such flag.
+            assert_eq!(lesson(&of(4), words(spans)).unwrap(), program("lesson-04", spans));
+        }
         let told = "lesson 04 has decisions of its own and takes no model; lesson 05 is held with any: `cargo xtask lesson 05 \
                     --model MODEL`";
         assert_eq!(lesson(&of(4), words("--model script")).unwrap_err().to_string(), told);
