@@ -105,6 +105,15 @@ impl Asking {
         }
     }
 
+    /// The cassettes that it plays and records.
+    pub(crate) fn cassettes(&self) -> impl Iterator<Item = &Path> {
+        let played = match &self.model {
+            Some(Choice::Cassette(file)) => Some(&**file),
+            _ => None,
+        };
+        played.into_iter().chain(self.record.as_deref())
+    }
+
     fn unrecorded(&self, unless_said: Choice) -> Result<Decider, Fault> {
         match self.model.as_ref().unwrap_or(&unless_said) {
             Choice::Offline => self.unconnected(Decider::offline()),

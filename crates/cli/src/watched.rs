@@ -14,7 +14,7 @@ use tracing::dispatcher;
 use tracing_subscriber::layer::SubscriberExt;
 
 use crate::fault::Fault;
-use crate::file::{JournalFile, quoted};
+use crate::file::{JournalFile, is_same, quoted};
 use crate::teller::Teller;
 
 /// The flags by which a run is watched.
@@ -89,25 +89,24 @@ impl Watching {
         ended
     }
 
-    /// Refuses the journal's own file for spans, and those beside it, also where the command is about to make it.
-    pub(crate) fn must_leave(&self, store: Option<PathBuf>) -> Result<(), Fault> {
-        let (Some(file), Ok(store)) = (&self.trace_file, JournalFile::of(store)) else { return Ok(()) };
-        let (Some(file), Some(store)) = (place(file), place(store.path())) else { return Ok(()) };
-        let is_its = [""].iter().chain(&BESIDE).any(|end| {
-            let mut its = store.clone().into_os_string();
-            its.push(end);
-            its == *file.as_os_str()
-        });
-        match is_its {
-            true => {
-                let named = quoted(&file.display().to_string());
-                Err(Fault::caller(
-                    "unwritten",
-                    format!("{named}: it is the journal's; give another file for the spans"),
-                ))
-            }
-            false => Ok(()),
+    /// Refuses for spans what is another's: the journal's own file and those beside it, and a cassette's, also where the command is about to
+    /// make it.
+    pub(crate) fn must_leave(&self, store: Option<PathBuf>, cassettes: &[PathBuf]) -> Result<(), Fault> {
+        let Some(file) = &self.trace_file else { return Ok(()) };
+        let refused = |whose: &str| {
+            let named = quoted(&file.display().to_string());
+            Err(Fault::caller(
+                "unwritten",
+                format!("{named}: it is the {whose}'s; give another file for the spans"),
+            ))
+        };
+        if JournalFile::of(store).is_ok_and(|store| is_beside(file, store.path())) {
+            return refused("journal");
         }
+        if cassettes.iter().any(|cassette| is_one(file, cassette)) {
+            return refused("cassette");
+        }
+        Ok(())
     }
 
     fn is_on(&self) -> bool {
@@ -145,6 +144,7 @@ impl Filled {
         let opened = must_be_no_pipe(path)
             .and_then(|()| must_be_no_database(path))
             .and_then(|()| options.open(path))
+            .and_then(of_lines)
             .and_then(at_a_line);
         match opened {
             Ok(file) => Ok(Self { named, file, lost: Arc::default() }),
@@ -168,6 +168,20 @@ impl Write for Filled {
     }
 }
 
+/// Whether both paths lead to one file, also where it is not there yet.
+fn is_one(file: &Path, other: &Path) -> bool {
+    is_same(file, other) || place(file).is_some_and(|file| Some(file) == place(other))
+}
+
+/// Whether a file is a store's own, or one of those beside it.
+fn is_beside(file: &Path, store: &Path) -> bool {
+    [""].iter().chain(&BESIDE).any(|end| {
+        let mut its = store.as_os_str().to_owned();
+        its.push(end);
+        is_one(file, Path::new(&its))
+    })
+}
+
 /// Where a file is or would be, however its folder is written.
 fn place(file: &Path) -> Option<PathBuf> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -186,6 +200,22 @@ fn must_be_no_pipe(path: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses a file that has something else in it, by a slip of the hand: behind a cassette or a page lines would spoil it.
+fn of_lines(mut file: File) -> io::Result<File> {
+    const LINE: &[u8] = br#"{"name":"#;
+    let mut first = Vec::new();
+    if file.metadata()?.is_file() {
+        (&mut file).take(LINE.len() as u64).read_to_end(&mut first)?;
+    }
+    // A process that was killed may have left less than that; a brace by itself begins JSON that is laid out in lines.
+    let begun = first.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if LINE.starts_with(begun.trim_ascii_end()) && begun != b"{" {
+        return Ok(file);
+    }
+    let why = "there is something else than lines of spans in it; give another file";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
 /// The file at the beginning of a line: a process that was killed may have left the half of one.

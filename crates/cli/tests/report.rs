@@ -80,6 +80,26 @@ fn a_report_never_takes_the_place_of_a_journal() {
     fs::copy(&journal, place.path("others.db")).unwrap();
     refused(&["ask", "hello", "--trace-file", &path("others.db")], is_one);
 
+    #[cfg(unix)]
+    {
+        let new = Place::new();
+        fs::write(new.journal(), "").unwrap();
+        fs::hard_link(new.journal(), new.path("linked")).unwrap();
+        let said = new.says(&["ask", "hello", "--trace-file", new.path("linked").to_str().unwrap()]);
+        assert!(said.code == 2 && said.err.contains(is_its), "{said:?}");
+    }
+    let cassettes = "it is the cassette's; give another file for the spans";
+    let tape = path("tape.json");
+    refused(&["ask", "hello", "--model", "script", "--record", &tape, "--trace-file", &tape], cassettes);
+    place.then(&["cassette", "guest-7", "-o", &tape]).fine();
+    let played = format!("cassette:{tape}");
+    refused(&["ask", "hello", "--model", &played, "--trace-file", &tape], cassettes);
+    refused(&["ask", "hello", "--trace-file", &tape], "there is something else than lines of spans in it");
+    fs::write(path("half.jsonl"), r#"{"na"#).unwrap();
+    place.then(&["ask", RUNNING_CASE, "--conversation", "h", "--trace-file", &path("half.jsonl")]).fine();
+    place.then(&["ask", RUNNING_CASE, "--conversation", "i", "--trace-file", &path("half.jsonl")]).fine();
+    assert_eq!(fs::read_to_string(path("half.jsonl")).unwrap().lines().next(), Some(r#"{"na"#));
+
     let trace = path("trace.jsonl");
     place.then(&["ask", RUNNING_CASE, "--conversation", "t", "--trace-file", &trace]).fine();
     refused(
