@@ -333,5 +333,10 @@ fn wrong_use_of_invitations_is_told_with_what_would_be_right() {
     assert_eq!(place.json(&["inbox"]), before);
     let help = place.then(&["answer", "--help"]).fine();
     assert!(help.contains("--token <TOKEN> <WORD> [TEXT]"), "{help}");
-    assert!(help.contains("take-over       You go on in the agents' place"), "{help}");
+    for word in [
+        "reject          No: it is not done, the agent reads why and goes on; a handoff that was refused stays so",
+        "take-over       The run ends for the agents, and what is left to do is yours",
+    ] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
 }
