@@ -76,8 +76,8 @@ pub struct OtlpBuilder {
 }
 
 impl Otlp {
-    /// Sends spans to the collector at this address, such as `http://127.0.0.1:4318`. `/v1/traces` is added to it, unless it ends so.
-    /// Headers, such as a key, come from the variable `OTEL_EXPORTER_OTLP_HEADERS`; what is not [said](OtlpBuilder::attribute) of the
+    /// Sends spans to the collector at this address, such as `http://127.0.0.1:4318`. `/v1/traces` is added to it, unless it ends so;
+    /// it has no query and no fragment. Headers, such as a key, come from the variable `OTEL_EXPORTER_OTLP_HEADERS`; what is not [said](OtlpBuilder::attribute) of the
     /// sender comes from `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
     pub fn to(endpoint: impl Into<String>) -> OtlpBuilder {
         OtlpBuilder { endpoint: endpoint.into(), attributes: Vec::new() }
@@ -148,7 +148,8 @@ impl OtlpBuilder {
     /// Starts the thread that sends. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ExportError::Setup`] when the address is none, or the variable of the headers has a piece that is no header.
+    /// [`ExportError::Setup`] when the address is none or has a query or a fragment, or the variable of the headers has a piece that
+    /// is no header.
     pub fn start(self) -> Result<Otlp, ExportError> {
         let base = self.endpoint.trim_end_matches('/');
         let endpoint =
@@ -162,6 +163,12 @@ impl OtlpBuilder {
         let scheme = base.split_once("://").map_or("", |(scheme, _)| scheme);
         if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
             return Err(bad("it begins with neither http:// nor https://".to_owned()));
+        }
+        // The path would stand behind it, where no collector reads it.
+        if base.contains(['?', '#']) {
+            return Err(bad("it has a `?` or a `#`, behind which nothing of the address of a collector stands; a key belongs into \
+                 the variable OTEL_EXPORTER_OTLP_HEADERS, as in `Authorization=Bearer KEY`"
+                .to_owned()));
         }
         headers_are_good().map_err(bad)?;
         let failed = Failed::default();
@@ -188,10 +195,18 @@ impl OtlpBuilder {
 /// An address as it may be told: a name and a password before its host, and what follows a question mark, stay out, also where it is no
 /// address.
 fn shown(address: &str) -> String {
-    let address = address.split(['?', '#']).next().unwrap_or_default();
-    let Some((before, host)) = address.rsplit_once('@') else { return address.to_owned() };
-    let scheme = before.split_once("//").map_or("", |(scheme, _)| scheme);
-    if scheme.is_empty() { format!("...@{host}") } else { format!("{scheme}//...@{host}") }
+    let rest = |address: &str| address.split(['?', '#']).next().unwrap_or_default().to_owned();
+    // First, since a password may have each of the others.
+    let Some((before, host)) = address.rsplit_once('@') else { return rest(address) };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    let (scheme, before) = match before.split_once("//") {
+        Some((scheme, before)) if scheme.trim_end_matches(':').chars().all(is_name) => (scheme, before),
+        _ => ("", before),
+    };
+    let slashes = if scheme.is_empty() { "" } else { "//" };
+    // Behind a question mark it may be a piece of a key as well as a host.
+    let host = if before.contains(['?', '#']) { String::new() } else { format!("@{}", rest(host)) };
+    format!("{scheme}{slashes}...{host}")
 }
 
 /// A piece that is no header is left out by the exporter without a word, and the collector would refuse all spans for want of a key.

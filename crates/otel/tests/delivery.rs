@@ -113,6 +113,25 @@ fn the_path_is_added_where_it_is_missing() {
     are_threes(&collector.spans(), 4);
 }
 
+/// A query is no part of a collector's address: the path would be added to it. What stands in it may be a key, and is not told.
+#[test]
+fn an_address_with_a_query_is_refused() {
+    let why = "it has a `?` or a `#`, behind which nothing of the address of a collector stands; a key belongs into the variable \
+               OTEL_EXPORTER_OTLP_HEADERS, as in `Authorization=Bearer KEY`";
+    for (address, shown) in [
+        ("http://h:1/?k=s3cret", "http://h:1/"),
+        ("http://h:1?", "http://h:1"),
+        ("http://h:1/v1/traces#s3cret", "http://h:1/v1/traces"),
+        ("http://h:1/#/v1/traces", "http://h:1/"),
+        ("http://ada@h:1/?k=s3cret", "http://...@h:1/"),
+        ("http://ada:s3#cret@h:1", "http://..."),
+        ("http://h:1/?k=s3@cret", "http://..."),
+    ] {
+        let Err(refused) = Otlp::to(address).start() else { panic!("{address} was taken") };
+        assert_eq!(refused.to_string(), format!("spans cannot be sent to {shown:?}: {why}"), "{address}");
+    }
+}
+
 /// Who sends is told: the service, by the last name that it was given, and what has made the spans.
 #[test]
 fn who_sends_is_told() {
