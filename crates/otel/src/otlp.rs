@@ -18,7 +18,7 @@ use sommelier_metrics::{ClosedSpan, OpenedSpan, SpanSink, SpansLayer};
 use ureq::http::HeaderName;
 
 use crate::Traces;
-use crate::client::{Client, Failed, PATIENCE};
+use crate::client::{Client, Failed, Lack, PATIENCE};
 
 /// Spans on their way to a collector, in batches and on a thread of their own.
 ///
@@ -280,12 +280,16 @@ impl<E: SpanExporter> SpanExporter for Counted<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = u64::try_from(batch.len()).unwrap_or(u64::MAX);
         let exported = self.exporter.export(batch).await;
-        match &exported {
-            Ok(()) => drop(self.told.delivered.fetch_add(spans, Ordering::Relaxed)),
-            Err(error) => {
-                let why = self.failed.take().unwrap_or_else(|| error.to_string());
-                *self.told.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-            }
+        let lack = self.failed.take();
+        let lost = match (&exported, &lack) {
+            (Ok(()), None) => 0,
+            // A collector cannot reject more than it was sent, whatever it says.
+            (Ok(()), Some(Lack { spans: Some(rejected), .. })) => spans.min(*rejected),
+            _ => spans,
+        };
+        self.told.delivered.fetch_add(spans - lost, Ordering::Relaxed);
+        if let Some(why) = lack.map(|lack| lack.why).or_else(|| Some(exported.as_ref().err()?.to_string())) {
+            *self.told.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
         }
         exported
     }

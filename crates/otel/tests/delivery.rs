@@ -7,6 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use collector::{Arrived, Collector};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTracePartialSuccess, ExportTraceServiceResponse,
+};
+use prost::Message;
 use sommelier_otel::{ExportError, Otlp, TraceContext};
 use tracing::{Dispatch, dispatcher, info_span};
 use tracing_subscriber::prelude::*;
@@ -129,6 +133,52 @@ fn an_address_with_a_query_is_refused() {
     ] {
         let Err(refused) = Otlp::to(address).start() else { panic!("{address} was taken") };
         assert_eq!(refused.to_string(), format!("spans cannot be sent to {shown:?}: {why}"), "{address}");
+    }
+}
+
+/// A collector that takes some says how many it did not, and why. Those are lost, and its words are told, with nothing in them that a
+/// terminal would obey.
+#[test]
+fn spans_that_a_collector_rejects_are_told() {
+    let told = |rejected_spans, words: &str| {
+        let partial_success =
+            Some(ExportTracePartialSuccess { rejected_spans, error_message: words.to_owned() });
+        let answer = ExportTraceServiceResponse { partial_success }.encode_to_vec();
+        let collector = Collector::answering_with("200 OK", "application/x-protobuf", answer);
+        let otlp = Otlp::to(collector.url()).start().unwrap();
+        dispatcher::with_default(&watched(&otlp), || three("root", ""));
+        let ended = otlp.finish();
+        are_threes(&collector.spans(), 1);
+        ended.map_err(|error| error.to_string().replace(collector.url(), "URL"))
+    };
+    let lost = |lost, why: &str| Err(format!("{lost} of 3 spans did not reach the collector at URL: {why}"));
+    assert_eq!(told(0, ""), Ok(()));
+    assert_eq!(told(0, "soon there is a limit"), Ok(()));
+    assert_eq!(told(-1, ""), Ok(()));
+    assert_eq!(told(2, ""), lost(2, "it rejected them"));
+    assert_eq!(told(2, "over quota"), lost(2, "it rejected them: \"over quota\""));
+    assert_eq!(told(9, "a\u{1b}[2J\nb\u{202e}"), lost(3, r#"it rejected them: "a\u{1b}[2J\nb\u{202e}""#));
+    let cut = format!("it rejected them: \"{}\"…", "é".repeat(200));
+    assert_eq!(told(1, &"é".repeat(201)), lost(1, &cut));
+    assert_eq!(told(1, &"é".repeat(200)), lost(1, cut.trim_end_matches('…')));
+}
+
+/// A page for people is what any web application answers: nobody has taken the spans. What else a viewer answers with is its own.
+#[test]
+fn a_page_is_no_collector() {
+    let told = |kind, answer: &str| {
+        let collector = Collector::answering_with("200 OK", kind, answer.into());
+        let otlp = Otlp::to(collector.url()).start().unwrap();
+        dispatcher::with_default(&watched(&otlp), || three("root", ""));
+        otlp.finish().map_err(|error| error.to_string().replace(collector.url(), "URL"))
+    };
+    let lost = "3 of 3 spans did not reach the collector at URL: it answered with a page for people; there is no collector that takes \
+                OTLP over HTTP at this address";
+    for kind in ["text/html", "text/html; charset=utf-8", "Text/HTML;charset=utf-8"] {
+        assert_eq!(told(kind, "<!doctype html>"), Err(lost.to_owned()), "{kind}");
+    }
+    for (kind, answer) in [("application/json", "{}"), ("text/plain", "ok"), ("application/x-protobuf", "")] {
+        assert_eq!(told(kind, answer), Ok(()), "{kind}");
     }
 }
 

@@ -53,6 +53,11 @@ impl Collector {
     }
 
     pub(crate) fn answering(status: &'static str) -> Self {
+        Self::answering_with(status, "application/x-protobuf", Vec::new())
+    }
+
+    /// One that answers each post with this status and a body of this kind.
+    pub(crate) fn answering_with(status: &'static str, kind: &'static str, answer: Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let got = Arc::new(Mutex::new(Vec::new()));
@@ -65,8 +70,11 @@ impl Collector {
                 while let Some(body) = posted(&stream) {
                     keeps.lock().unwrap().push(ExportTraceServiceRequest::decode(&*body).unwrap());
                     drop(passes.lock().unwrap());
-                    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
-                    (&stream).write_all(answer.as_bytes()).unwrap();
+                    let length = answer.len();
+                    let head = format!(
+                        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n"
+                    );
+                    (&stream).write_all(&[head.as_bytes(), &answer].concat()).unwrap();
                 }
             }
         });
