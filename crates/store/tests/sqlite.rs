@@ -369,6 +369,66 @@ fn what_is_written_to_a_file_that_is_gone_is_not_acknowledged() {
     }
 }
 
+/// A journal may be reached through links, whether the file is there or is made through them: SQLite keeps the log beside the file, and
+/// it is looked for there.
+#[cfg(unix)]
+#[test]
+fn a_journal_is_reached_through_links() {
+    use std::os::unix::fs::symlink;
+    for is_made_before in [true, false] {
+        let (folder, links) = (Folder::new(), Folder::new());
+        if is_made_before {
+            fill(&folder.open(), "before", 1);
+        }
+        let [first, last] = ["first", "last"].map(|name| links.journal().with_file_name(name));
+        symlink(folder.journal(), &first).unwrap();
+        symlink("first", &last).unwrap();
+        let linked = SqliteStore::open(&last).unwrap();
+        fill(&linked, "a", 1);
+        let worked = linked.append_with("b", 0, Epoch::NONE, &mut |_| Ok(vec![event(1)]));
+        assert_eq!(worked.map(|worked| worked.head()), linked.head("b"));
+        // By the file's own name it is the same journal.
+        let plain = folder.open();
+        assert_eq!(plain.head("a"), linked.head("a"));
+        assert_eq!(fill(&plain, "a", 1), linked.head("a").unwrap());
+        assert_eq!(fill(&linked, "a", 1).seq, 3);
+        // What is gone is told, through a link too.
+        fs::remove_file(folder.log()).unwrap();
+        let answer = linked.append("a", 3, Epoch::NONE, &[event(4)]);
+        let log = fs::canonicalize(folder.journal()).unwrap().with_file_name("journal.db-wal");
+        let why = format!("{} was removed or replaced while it was open", log.display());
+        assert_eq!(answer, Err(JournalError::Broken(why)), "{is_made_before}");
+    }
+}
+
+/// T15: a link that leads elsewhere while the journal is open leads nobody to what is written, and nothing is written there.
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_elsewhere_meanwhile_is_told() {
+    use std::os::unix::fs::symlink;
+    let elsewhere: fn(&Folder) -> Option<Head> = |other| Some(fill(&other.open(), "a", 1));
+    let nowhere: fn(&Folder) -> Option<Head> = |_| None;
+    for leads in [elsewhere, nowhere] {
+        for is_work in [false, true] {
+            let (folder, other) = (Folder::new(), Folder::new());
+            let link = folder.journal().with_file_name("link.db");
+            symlink(folder.journal(), &link).unwrap();
+            let store = SqliteStore::open(&link).unwrap();
+            fill(&store, "a", 1);
+            let head = leads(&other);
+            fs::remove_file(&link).unwrap();
+            symlink(other.journal(), &link).unwrap();
+            let answer = match is_work {
+                true => store.append_with("a", 1, Epoch::NONE, &mut |_| Ok(vec![event(2)])),
+                false => store.append("a", 1, Epoch::NONE, &[event(2)]),
+            };
+            let why = format!("{} was removed or replaced while it was open", link.display());
+            assert_eq!(answer, Err(JournalError::Broken(why)));
+            assert_eq!(other.journal().exists().then(|| other.open().head("a").unwrap()), head);
+        }
+    }
+}
+
 /// T18: tables that are others than the journal made, or on which something hangs that it did not make, are told when the
 /// file is opened. What is beside them is others' own.
 #[test]

@@ -9,7 +9,9 @@ use std::sync::OnceLock;
 
 /// The file and its log, as they were when they were met first.
 pub(super) struct FilePlace {
+    /// As it was given: a link that leads elsewhere by now is a file that was replaced.
     path: PathBuf,
+    /// Beside the file itself, where SQLite keeps it, and not beside a link that leads there.
     log: PathBuf,
     file: Option<Identity>,
     /// SQLite makes it with the first write, and removes it when nobody has the file open any more.
@@ -26,7 +28,8 @@ struct Identity {
 impl FilePlace {
     /// Of a file that is open.
     pub(super) fn of(path: &Path) -> Self {
-        let mut log = path.as_os_str().to_owned();
+        let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let mut log = file.into_os_string();
         log.push("-wal");
         let (log, log_file) = (PathBuf::from(log), OnceLock::new());
         Self { file: identity(path), path: path.to_owned(), log, log_file }
