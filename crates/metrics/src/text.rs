@@ -110,7 +110,10 @@ mod tests {
 
     #[test]
     fn a_terminal_is_safe_from_a_value() {
-        assert_eq!(shown("a\u{1b}[2J\r\nb\u{202e}c\u{9b}µ→🙂"), "a\\u{1b}[2J\\r\\nb\\u{202e}c\\u{9b}µ→🙂");
+        assert_eq!(
+            shown("a\u{1b}[2J\r\nb\u{202e}c\u{9b}\u{61c}µ→🙂"),
+            "a\\u{1b}[2J\\r\\nb\\u{202e}c\\u{9b}\\u{61c}µ→🙂"
+        );
         assert_eq!(shown(&"é".repeat(121)), format!("{}…", "é".repeat(120)));
     }
 

@@ -643,3 +643,18 @@ fn no_claim_of_constraints_overflows() {
     assert_eq!(report.quality().constraint_violation_rate, Some(1.0 / 18_446_744_073_709_551_615.0));
     assert!(report.to_string().contains("18446744073709551615 kept, 1 broken"), "{report}");
 }
+
+/// How deep a branch lies is known when it opens: thousands, each within the one before, are counted as they come.
+#[test]
+fn branches_thousands_deep_are_counted() {
+    const DEPTH: u64 = 3_000;
+    let report = watch(|| {
+        let mut branches = vec![workflow()];
+        for _ in 0..DEPTH {
+            let around = branches.last().unwrap();
+            branches.push(delegate("a", around, "ask_b", Some("b"), "c/1/1/0"));
+        }
+        while branches.pop().is_some() {}
+    });
+    assert_eq!((report.delegations.deepest, report.delegations.most_at_once), (DEPTH, DEPTH));
+}
