@@ -93,13 +93,13 @@ impl Account {
 }
 
 /// The model that has replied last, as its reply names it; `None` where none has replied.
-pub(crate) fn last_model(records: &[Record]) -> Option<Box<str>> {
+pub(crate) fn last_model(records: &[Record]) -> Option<String> {
     records.iter().rev().map(|record| &record.event).find_map(|event| {
         let Ok(Entry::Input(input)) = Entry::read(event.kind(), event.version(), event.body()) else {
             return None;
         };
         match input.what {
-            InputKind::ModelResponded { response } => Some(response.model.to_string().into()),
+            InputKind::ModelResponded { response } => Some(response.model.to_string()),
             _ => None,
         }
     })

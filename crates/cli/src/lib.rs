@@ -49,7 +49,6 @@ mod words;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead, Write};
-use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -99,16 +98,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, io: Io<'_>) -> u8 {
     };
     teller.json = read.json;
     let watching = read.watching.clone();
-    let cassettes: Vec<PathBuf> = read
-        .command
-        .asking()
-        .into_iter()
-        .flat_map(|(asking, _)| asking.cassettes())
-        .map(Path::to_owned)
-        .collect();
+    let cassettes = read.command.asking().into_iter().flat_map(|(asking, _)| asking.cassettes());
     let ended = watching
         .must_have_a_place()
-        .and_then(|()| watching.must_leave(read.store.clone(), &cassettes))
+        .and_then(|()| watching.must_leave(read.store.clone(), cassettes))
         .and_then(|()| watching.over(&mut teller, |teller| command::run(read, teller, &mut input)));
     teller.end(ended)
 }

@@ -91,7 +91,11 @@ impl Watching {
 
     /// Refuses for spans what is another's: the journal's own file and those beside it, and a cassette's, also where the command is about to
     /// make it.
-    pub(crate) fn must_leave(&self, store: Option<PathBuf>, cassettes: &[PathBuf]) -> Result<(), Fault> {
+    pub(crate) fn must_leave<'c>(
+        &self,
+        store: Option<PathBuf>,
+        mut cassettes: impl Iterator<Item = &'c Path>,
+    ) -> Result<(), Fault> {
         let Some(file) = &self.trace_file else { return Ok(()) };
         let refused = |whose: &str| {
             let named = quoted(&file.display().to_string());
@@ -103,7 +107,7 @@ impl Watching {
         if JournalFile::of(store).is_ok_and(|store| is_beside(file, store.path())) {
             return refused("journal");
         }
-        if cassettes.iter().any(|cassette| is_one(file, cassette)) {
+        if cassettes.any(|cassette| is_one(file, cassette)) {
             return refused("cassette");
         }
         Ok(())

@@ -215,8 +215,8 @@ impl File {
             What::Ran { approval: Some(approval), .. } => approval.ends_with("_by_person"),
             _ => false,
         };
-        let is_said = |what: &What| matches!(what, What::Noted { note, detail: Some(_), .. } if note == WAITS || note == GOES_ON);
-        if story.events.iter().any(|event| is_said(&event.what)) {
+        let is_named = |what: &What| matches!(what, What::Noted { note, detail: Some(_), .. } if note == WAITS || note == GOES_ON);
+        if story.events.iter().any(|event| is_named(&event.what)) {
             remarks.push(
                 "A trace tells what kind of thing a person was asked and answered, and not the words."
                     .to_owned(),

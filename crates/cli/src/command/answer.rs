@@ -4,7 +4,6 @@ use sommelier_handoff::Answer as Said;
 
 use crate::arguments::Lease;
 use crate::desk::Desk;
-use crate::done::last_model;
 use crate::fault::Fault;
 use crate::open::OpenQuestion;
 use crate::teller::Teller;
@@ -21,10 +20,10 @@ pub(super) fn run(
     let question = OpenQuestion::find(desk, id)?;
     question.check_digest(digest)?;
     question.check_choice(said)?;
-    let run = question.run;
-    if let Some(remark) = desk.decider.remark(last_model(&desk.records(&run)?).as_deref()) {
+    if let Some(remark) = desk.decider.remark(question.model.as_deref()) {
         teller.note(&remark);
     }
+    let run = question.run;
     let settled =
         desk.drive(teller, &run, lease, |driver| driver.answer(&run, id, said.clone(), digest, by))?;
     super::tell(desk, teller, &run, &settled)
