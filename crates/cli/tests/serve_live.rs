@@ -143,7 +143,7 @@ fn a_page_says_what_can_be_done_in_it() {
     serve.shows("/chat/b", "answered");
     pages.push(said(&question, &digest, "approve"));
     serve.post("/say", &[("run", "b"), ("key", "k"), ("text", "Quote Focus pro 3h")]);
-    serve.shows("/chat/b", "6000");
+    serve.shows("/chat/b", "6000 cents");
     serve.post("/say", &[("run", "b"), ("key", "k"), ("text", "Quote Focus pro 4h")]);
     serve.shows("/chat/b", "is the key of other words");
     pages.push(serve.get("/chat/b"));

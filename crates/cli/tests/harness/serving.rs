@@ -179,7 +179,7 @@ impl Serve {
         let start = Instant::now();
         loop {
             let got = self.get(path);
-            if got.body.contains(words) {
+            if has_words(&got.body, words) {
                 return got.body;
             }
             assert!(start.elapsed() < Duration::from_secs(30), "{words}: {got:?}");
@@ -216,7 +216,7 @@ impl Serve {
                 event.data.push_str(&data.replace(&self.home, ""));
             } else if line.is_empty() && !event.name.is_empty() {
                 events.push(std::mem::take(&mut event));
-                if events.last().is_some_and(|event: &Event| event.data.contains(until)) {
+                if events.last().is_some_and(|event: &Event| has_words(&event.data, until)) {
                     break;
                 }
             }
@@ -243,6 +243,12 @@ impl Got {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
+}
+
+/// Whether a page has these words. Digits of hexadecimal alone are none: a token, a key or a digest has them by chance.
+pub(crate) fn has_words(page: &str, words: &str) -> bool {
+    assert!(words.contains(|c: char| !c.is_ascii_digit() && !('a'..='f').contains(&c)), "{words}");
+    page.contains(words)
 }
 
 /// The value of the first field of this name in a page.
