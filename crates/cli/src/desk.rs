@@ -14,6 +14,7 @@ use sommelier_runner::{DurableError, DurableRunner, Gate, Runner, Settled, Turn}
 use sommelier_store::{Journal, Options, SqliteStore};
 
 use crate::arguments::{Arguments, Lease};
+use crate::done::last_model;
 use crate::fault::{Fault, unknown_run};
 use crate::file::JournalFile;
 use crate::house::{house, mock_house, relay};
@@ -130,6 +131,21 @@ impl Desk {
         work: impl Fn(&DurableRunner<'_>) -> Result<Settled, DurableError>,
     ) -> Result<Settled, Fault> {
         Ok(self.try_drive(teller, run, lease, work)?)
+    }
+
+    /// Says of a run that goes on now which other model has decided in it until now, where none is named.
+    pub(crate) fn tell_last_model(&self, teller: &mut Teller<'_>, run: &str) {
+        if let Some(remark) = self.remark(run) {
+            teller.note(&remark);
+        }
+    }
+
+    /// What is to be said of who has decided in a run until now. What is wrong with its records the driver says.
+    pub(crate) fn remark(&self, run: &str) -> Option<String> {
+        if self.decider.is_named() {
+            return None;
+        }
+        self.decider.remark(last_model(&self.records(run).ok()?).as_deref())
     }
 
     /// As [`drive`](Self::drive), for who wants to know what was in the way.

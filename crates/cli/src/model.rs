@@ -258,6 +258,11 @@ impl Decider {
         &self.name
     }
 
+    /// Whether somebody has named it, and it is not just who decides where nobody is named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named
+    }
+
     /// What is to be said of a conversation in which this model has replied last: that it goes on with another one, since
     /// none is named. Whoever names a model has decided.
     pub(crate) fn remark(&self, last: Option<&str>) -> Option<String> {

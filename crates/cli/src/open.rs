@@ -7,7 +7,6 @@ use sommelier_store::Journal;
 
 use crate::bookings::is_of;
 use crate::desk::Desk;
-use crate::done::last_model;
 use crate::fault::{Fault, decided};
 use crate::file::quoted;
 use crate::words::named;
@@ -21,8 +20,6 @@ pub(crate) struct OpenQuestion {
     pub(crate) digest: String,
     /// The answers that are possible.
     pub(crate) choices: &'static [&'static str],
-    /// The model that has replied last in the run.
-    pub(crate) model: Option<String>,
 }
 
 /// An answer on record.
@@ -74,16 +71,15 @@ impl OpenQuestion {
         let replay = desk.replay(run, records)?;
         let questions = replay.step().map(Step::questions).unwrap_or_default();
         let found = questions.iter().find(|(_, question)| *question.id == *id);
-        Ok(found.map(|(_, question)| Self::of(run, question, records)))
+        Ok(found.map(|(_, question)| Self::of(run, question)))
     }
 
-    fn of(run: &str, question: &Question, records: &[Record]) -> Self {
+    fn of(run: &str, question: &Question) -> Self {
         Self {
             run: run.to_owned(),
             id: question.id.to_string(),
             digest: question.digest().into(),
             choices: question.asks.choices(),
-            model: last_model(records),
         }
     }
 

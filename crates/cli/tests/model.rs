@@ -236,6 +236,8 @@ fn an_answer_without_a_model_is_told_which_one_has_decided_until_now() {
     assert!(!named.err.contains("decided until now"), "{named:?}");
     let answered = place.then(&["answer", "b/1/1/0", "reject", "not on a Monday"]);
     assert_eq!(answered.err, format!("sommelier: {remark}\n"), "{answered:?}");
+    // From then on the other one has decided.
+    assert_eq!(place.then(&["ask", "--conversation", "b", "Quote Focus pro 3h"]).err, "");
     place.then(&["ask", "--conversation", "c", BOOKING]);
     let question = &place.json(&["inbox"])["questions"][0];
     assert_eq!((&question["model"], question.get("remark")), (&json!("offline-rules"), None));

@@ -219,6 +219,42 @@ fn a_sweep_waits_for_the_lease_of_a_dead_process_where_it_is_told_to() {
     assert_eq!(json!([row["run"], row["outcome"]["end"], swept["leased"]]), json!(["a", "answered", []]));
 }
 
+/// S1-20. Whoever goes on with what another model has begun, without naming one, is told so by each command that asks a model.
+#[test]
+fn what_goes_on_with_another_model_says_which_one_has_decided_until_now() {
+    let remark =
+        r#"decided until now by "concept (claude-sonnet-5)"; without --model it goes on with offline-rules"#;
+    let begun = || {
+        let place = Place::new();
+        let ask =
+            place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE, "--model", "script"]);
+        wait_for(&place, "a", "handoff_committed", 1);
+        kill(ask);
+        place
+    };
+    thread::scope(|scope| {
+        let (plain, of_run) = (format!("sommelier: {remark}\n"), format!("sommelier: a: {remark}\n"));
+        for (command, told) in [
+            (&["sweep", "--wait"][..], of_run),
+            (&["resume", "a"], plain.clone()),
+            (&["chat", "a"], plain.clone()),
+            (&["ask", "--conversation", "a", "Quote Focus pro 3h"], plain),
+        ] {
+            scope.spawn(move || {
+                let place = begun();
+                let named = [command, &["--model", "script"]].concat();
+                let said = place.says(command);
+                assert_eq!((said.code, said.err.matches(&*told).count()), (0, 1), "{command:?}: {said:?}");
+                // What is named, or has decided already, or asks no model, is nothing to be told of.
+                for quiet in [command, &named, &["resume", "a"], &["cancel", "a"]] {
+                    let said = place.says(quiet);
+                    assert!(!said.err.contains("decided until now"), "{quiet:?}: {said:?}");
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn a_reader_that_has_seen_enough_ends_an_export_quietly() {
     let place = Place::new();

@@ -20,10 +20,8 @@ pub(super) fn run(
     let question = OpenQuestion::find(desk, id)?;
     question.check_digest(digest)?;
     question.check_choice(said)?;
-    if let Some(remark) = desk.decider.remark(question.model.as_deref()) {
-        teller.note(&remark);
-    }
     let run = question.run;
+    desk.tell_last_model(teller, &run);
     let settled =
         desk.drive(teller, &run, lease, |driver| driver.answer(&run, id, said.clone(), digest, by))?;
     super::tell(desk, teller, &run, &settled)

@@ -13,6 +13,7 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, asked: Ask) -> Result<u8
     };
     let turn = desk.turn(&text);
     let turn = key.iter().fold(turn, |turn, key| turn.key(key));
+    desk.tell_last_model(teller, &run);
     let settled = desk.drive(teller, &run, lease, |driver| driver.submit(&run, turn.clone()))?;
     super::tell(desk, teller, &run, &settled)
 }

@@ -92,6 +92,7 @@ impl Talk {
             refuse_if_over(&row)?;
         }
         let turn = desk.turn(&line);
+        desk.tell_last_model(teller, name);
         let settled =
             desk.drive(teller, name, Lease::WAITED_FOR, |driver| driver.submit(name, turn.clone()))?;
         let row = SettledRow::of(desk, name, &settled)?;
@@ -121,6 +122,7 @@ fn taken_up(desk: &Desk, teller: &mut Teller<'_>, name: &str) -> Result<Option<S
         }
         Some(_) => {
             teller.note(&format!("{name:?} was interrupted, and goes on"));
+            desk.tell_last_model(teller, name);
             let settled = desk.drive(teller, name, Lease::WAITED_FOR, |driver| driver.resume(name))?;
             SettledRow::of(desk, name, &settled).map(Some)
         }

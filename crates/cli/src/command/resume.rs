@@ -5,6 +5,7 @@ use sommelier_handoff::{InputKind, RunEnd, Step};
 use crate::arguments::Lease;
 use crate::desk::Desk;
 use crate::fault::Fault;
+use crate::stand::{RUNNING, Stand};
 use crate::teller::Teller;
 
 pub(super) fn run(
@@ -16,6 +17,10 @@ pub(super) fn run(
 ) -> Result<u8, Fault> {
     let run = desk.find(given)?;
     let is_tried = again && has_ended_in_vain(desk, &run)?;
+    // Where nothing is left to do no model is asked.
+    if is_tried || Stand::of(desk, &run).is_ok_and(|stand| stand.summary.status == RUNNING) {
+        desk.tell_last_model(teller, &run);
+    }
     let settled = desk.drive(teller, &run, lease, |driver| match is_tried {
         true => driver.give(&run, InputKind::Retried),
         false => driver.resume(&run),

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 use sommelier_handoff::Millis;
+use sommelier_runner::DurableRunner;
+use sommelier_runner::durable::Orphan;
 use sommelier_store::Journal;
 
 use crate::desk::{Desk, LONGEST_WAIT, MOMENT};
@@ -57,6 +59,7 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool
         thread::sleep(MOMENT);
     }
     let leased = leased(desk)?;
+    tell_last_models(desk, teller, idle)?;
     let sweep = desk.driver().sweep(idle)?;
     let unread = |(run, why)| UnreadRow { run, fault: Fault::from(why) };
     let unread = sweep.unread.into_iter().map(unread).collect();
@@ -106,6 +109,20 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool
     teller.tell(text, &document)?;
     let has_failed = document.swept.iter().any(|row| row.fault.is_some()) || !document.unread.is_empty();
     Ok(u8::from(has_failed))
+}
+
+/// Says of each run that is taken up which other model has decided in it until now, where none is named.
+fn tell_last_models(desk: &Desk, teller: &mut Teller<'_>, idle: Millis) -> Result<(), Fault> {
+    if desk.decider.is_named() {
+        return Ok(());
+    }
+    for Orphan { conversation, is_over, attempts, .. } in desk.driver().orphans(idle)?.found {
+        let asks_a_model = !is_over && attempts < DurableRunner::MOST_ATTEMPTS;
+        if let Some(remark) = desk.remark(&conversation).filter(|_| asks_a_model) {
+            teller.note(&format!("{}: {remark}", named(&conversation)));
+        }
+    }
+    Ok(())
 }
 
 /// The runs in which something is to be done, and that a process has the lease of.
