@@ -32,7 +32,9 @@ impl Answered {
         let Some(Decision { question, answer: Answer::Reject { .. }, .. }) = newest else { return };
         match &question.asks {
             Asks::Tool { call_id, tool, input } | Asks::Repeat { call_id, tool, input, .. } => {
-                spans::rejected_tool(agent, &question.from, (call_id, tool, input), vault);
+                if let Some(from) = relay.agent(question.from.as_str()) {
+                    spans::rejected_tool(agent, from, (call_id, tool, input), vault);
+                }
             }
             Asks::Handoff { .. } => {
                 let hop = run.trail().hops().iter().rev().find(|hop| hop.id == question.id);

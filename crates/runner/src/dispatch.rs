@@ -66,7 +66,7 @@ pub(crate) fn run_all(
     let dispatch = dispatcher::get_default(Clone::clone);
     in_parallel(calls, |(place, call, pass)| {
         dispatcher::with_default(&dispatch, || {
-            let span = spans::tool(parent, agent.name(), call, vault);
+            let span = spans::tool(parent, agent, call, vault);
             spans::record_approval(&span, pass.approval());
             let output = span.in_scope(|| match pass {
                 Pass::Runs | Pass::Approved(_) => {

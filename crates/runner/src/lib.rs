@@ -39,7 +39,8 @@
 //! # Spans
 //!
 //! One trace for each message of the user, all spans under the target `sommelier`, fields by the names of
-//! OpenTelemetry's conventions for generative AI. No text, argument or result is in any span.
+//! OpenTelemetry's conventions for generative AI. No text of a conversation, no argument and no result
+//! is in any span.
 //!
 //! ```text
 //! invoke_workflow

@@ -335,7 +335,7 @@ impl<'m> Runner<'m> {
         mut at_handoff: impl FnMut(HandOff) -> ControlFlow<T, HandOff>,
         around: &Around<'_>,
     ) -> Result<Driven<T>, RunError> {
-        let mut agent = spans::agent(parent, step.run(), None);
+        let mut agent = spans::agent(parent, relay, step.run(), None);
         if let Some(answered) = around.answered {
             answered.tell_rejected(relay, step.run(), &agent, around.vault);
         }
@@ -379,7 +379,7 @@ impl<'m> Runner<'m> {
                     };
                     let (step, is_taken) = self.take(relay, handoff, at, &span, around.log)?;
                     if is_taken {
-                        agent = spans::agent(parent, step.run(), Some(&span));
+                        agent = spans::agent(parent, relay, step.run(), Some(&span));
                     }
                     step
                 }

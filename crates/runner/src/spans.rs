@@ -11,7 +11,7 @@ use sommelier_handoff::{
     RunEnd, Step,
 };
 use sommelier_protocol::{ModelRequest, ModelResponse, RawJson, StopReason, ToolName, ToolUse};
-use sommelier_runtime::{AgentName, Model, ModelError, ToolOutput};
+use sommelier_runtime::{AgentName, Definition, Model, ModelError, ToolOutput};
 use tracing::field::Empty;
 use tracing::{Span, info_span, record_all};
 
@@ -103,8 +103,9 @@ fn record_measure(span: &Span, end: &RunEnd) {
 }
 
 /// One activation of an agent. After a handoff it follows from the handoff's span, beside the sender's.
-pub(crate) fn agent(parent: &Span, run: &Run, after: Option<&Span>) -> Span {
+pub(crate) fn agent(parent: &Span, relay: &Relay, run: &Run, after: Option<&Span>) -> Span {
     let name = run.active();
+    let purpose = relay.agent(name.as_str()).map_or("", Definition::purpose);
     let span = info_span!(
         target: TARGET,
         parent: parent,
@@ -113,6 +114,7 @@ pub(crate) fn agent(parent: &Span, run: &Run, after: Option<&Span>) -> Span {
         otel.kind = "internal",
         gen_ai.operation.name = "invoke_agent",
         gen_ai.agent.name = name.as_str(),
+        gen_ai.agent.description = described(purpose),
         gen_ai.conversation.id = run.conversation(),
     );
     if let Some(handoff) = after {
@@ -174,10 +176,21 @@ pub(crate) fn show_reply(chat: &Span, reply: &ModelResponse, vault: &Vault<'_>) 
 /// The first 64 bytes or so of an id, a name or a code that came from outside: enough to find it again, and
 /// nothing that fills a trace.
 fn clipped(text: &str) -> &str {
-    if text.len() <= 64 {
+    first_of(text, 64)
+}
+
+/// The first 256 bytes or so of what an author says of an agent or a tool; a blank text says nothing.
+fn described(text: &str) -> Option<&str> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| first_of(text, 256))
+}
+
+/// So many of the first characters.
+fn first_of(text: &str, most: usize) -> &str {
+    if text.len() <= most {
         return text;
     }
-    text.char_indices().nth(64).map_or(text, |(end, _)| &text[..end])
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
 /// What came of a call of a model.
@@ -210,7 +223,8 @@ pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, Mode
 }
 
 /// One run of a tool.
-pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, vault: &Vault<'_>) -> Span {
+pub(crate) fn tool(parent: &Span, agent: &Definition, call: &ToolUse, vault: &Vault<'_>) -> Span {
+    let description = agent.definition(call.name()).and_then(|tool| described(tool.description.as_deref()?));
     info_span!(
         target: TARGET,
         parent: parent,
@@ -221,7 +235,8 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, vault: &Vau
         gen_ai.tool.name = call.name(),
         gen_ai.tool.r#type = "function",
         gen_ai.tool.call.id = clipped(call.id()),
-        gen_ai.agent.name = agent.as_str(),
+        gen_ai.tool.description = description,
+        gen_ai.agent.name = agent.name().as_str(),
         gen_ai.tool.call.arguments = vault.is_shown().then(|| contents::arguments(call, vault)),
         gen_ai.tool.call.result = Empty,
         approval = Empty,
@@ -234,7 +249,7 @@ pub(crate) fn tool(parent: &Span, agent: &AgentName, call: &ToolUse, vault: &Vau
 /// A call that a person has kept from being done.
 pub(crate) fn rejected_tool(
     parent: &Span,
-    agent: &AgentName,
+    agent: &Definition,
     (call_id, tool, input): (&str, &ToolName, &RawJson),
     vault: &Vault<'_>,
 ) {

@@ -31,19 +31,23 @@ fn the_whole_case_is_one_tree() {
              gen_ai.usage.input_tokens=0, gen_ai.usage.output_tokens=0"
         )
     };
-    let activation = |agent: &str| {
+    let activation = |agent: &str, purpose: &str| {
         format!(
             "otel.name=invoke_agent {agent}, otel.kind=internal, gen_ai.operation.name=invoke_agent, \
-             gen_ai.agent.name={agent}, gen_ai.conversation.id=c"
+             gen_ai.agent.name={agent}, gen_ai.agent.description={purpose}, gen_ai.conversation.id=c"
         )
     };
-    let tool = |name: &str, agent: &str| {
+    let tool = |name: &str, description: &str, agent: &str| {
         format!(
             "otel.name=execute_tool {name}, otel.kind=internal, gen_ai.operation.name=execute_tool, \
              gen_ai.tool.name={name}, gen_ai.tool.type=function, gen_ai.tool.call.id=tu_1, \
-             gen_ai.agent.name={agent}"
+             gen_ai.tool.description={description}, gen_ai.agent.name={agent}"
         )
     };
+    let (books, knows) =
+        ("quotes, books and cancels rooms", "answers questions about the rules from the policy documents");
+    let quotes = "Tells what a room costs on a plan for a number of hours, in cents. Books nothing.";
+    let finds = "Finds the policy documents that speak of a question, best first, at most three.";
     assert_eq!(
         spans.lines(),
         [
@@ -51,9 +55,9 @@ fn the_whole_case_is_one_tree() {
              gen_ai.operation.name=invoke_workflow, gen_ai.agent.name=booking_agent, gen_ai.conversation.id=c, begins=true, \
              end=answered"
                 .to_owned(),
-            format!("2 invoke_agent in 1: {}", activation("booking_agent")),
+            format!("2 invoke_agent in 1: {}", activation("booking_agent", books)),
             format!("3 chat in 2: {}", chat("booking_agent", "tool_use")),
-            format!("4 execute_tool in 2: {}", tool("get_quote", "booking_agent")),
+            format!("4 execute_tool in 2: {}", tool("get_quote", quotes, "booking_agent")),
             format!("5 chat in 2: {}", chat("booking_agent", "tool_use")),
             format!(
                 "6 handoff in 2: otel.name=execute_tool handoff_to_specialist policy_agent, otel.kind=internal, \
@@ -62,9 +66,9 @@ fn the_whole_case_is_one_tree() {
                  gen_ai.transfer.mode=pass_control, gen_ai.transfer.target.name=policy_agent, package_bytes=105, \
                  history_bytes={history}, outcome=taken, hop=1, hop_of_message=1"
             ),
-            format!("7 invoke_agent in 1 after 6: {}", activation("policy_agent")),
+            format!("7 invoke_agent in 1 after 6: {}", activation("policy_agent", knows)),
             format!("8 chat in 7: {}", chat("policy_agent", "tool_use")),
-            format!("9 execute_tool in 7: {}", tool("search_docs", "policy_agent")),
+            format!("9 execute_tool in 7: {}", tool("search_docs", finds, "policy_agent")),
             format!("10 chat in 7: {}", chat("policy_agent", "end_turn")),
         ]
     );
@@ -392,22 +396,64 @@ fn a_failed_tool_has_its_error() {
 
 const MARKER: &str = "ZANZIBAR";
 
-/// The design's word: no text, argument or result is in any span. A marker stands in all of them.
+/// What an author says of an agent and of a tool is in their spans, as the conventions want it: as it was written, but no
+/// more of it than a line. Where nothing was said, there is nothing.
+#[test]
+fn what_an_author_says_of_an_agent_and_of_a_tool_is_in_their_spans() {
+    let long = "ü".repeat(300);
+    let told = |text: &str, name: &'static str| {
+        Tool::new(name, text, |_: harness::Look, _: &CallContext<'_>| Ok::<_, Failure>("found"))
+    };
+    let tools = [told("  Looks a word up.\n", "looks"), told(" ", "silent"), told(&long, "chatty")];
+    let booking = Agent::new("booking_agent", "Book.").purpose("  books rooms ").tools(tools);
+    let policy = Agent::new("policy_agent", "Know.").purpose(&*long);
+    let pricing = Agent::new("pricing_agent", "Price.");
+    let builder = Relay::builder().agent(booking).agent(policy).agent(pricing).entry("booking_agent");
+    let builder = builder.route("booking_agent", "policy_agent").route("policy_agent", "pricing_agent");
+    let relay = builder.build().unwrap();
+    let model = script([
+        ("booking_agent", calls(["looks", "silent", "chatty"].map(|tool| (tool, r#"{"word":"a"}"#)))),
+        ("booking_agent", hands_to("policy_agent")),
+        ("policy_agent", hands_to("pricing_agent")),
+        ("pricing_agent", says("Here you are.")),
+    ]);
+    let (_, spans) = Spans::of(|| ended(runner(&model).run(&relay, "hello")));
+    let said = |span: &str, of: &'static str, what: &'static str| {
+        spans.named(span).iter().map(|span| span.pick([of, what]).map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let first = "ü".repeat(256);
+    assert_eq!(
+        said("invoke_agent", "gen_ai.agent.name", "gen_ai.agent.description"),
+        [["booking_agent", "books rooms"], ["policy_agent", &first], ["pricing_agent", ""]]
+            .map(|pair| pair.map(str::to_owned))
+    );
+    let mut tools = said("execute_tool", "gen_ai.tool.name", "gen_ai.tool.description");
+    tools.sort();
+    assert_eq!(
+        tools,
+        [["chatty", &first], ["looks", "Looks a word up."], ["silent", ""]]
+            .map(|pair| pair.map(str::to_owned))
+    );
+}
+
+/// The design's word: no text of a conversation, no argument and no result is in any span, nor what agents are instructed
+/// to do. A marker stands in all of them.
 #[test]
 fn no_text_argument_or_result_is_in_a_span() {
     let marked = |name: &'static str| {
-        Tool::new(name, MARKER, |_: harness::Look, _: &CallContext<'_>| Ok::<_, Failure>(MARKER))
+        Tool::new(name, "A tool.", |_: harness::Look, _: &CallContext<'_>| Ok::<_, Failure>(MARKER))
     };
-    let fails = Tool::new("fails", MARKER, |_: harness::Look, _: &CallContext<'_>| -> Result<(), Failure> {
-        Err(Failure::new("no_luck", MARKER))
-    });
-    let boom = Tool::new("boom", MARKER, |_: harness::Look, _: &CallContext<'_>| -> Result<(), Failure> {
+    let fails =
+        Tool::new("fails", "A tool.", |_: harness::Look, _: &CallContext<'_>| -> Result<(), Failure> {
+            Err(Failure::new("no_luck", MARKER))
+        });
+    let boom = Tool::new("boom", "A tool.", |_: harness::Look, _: &CallContext<'_>| -> Result<(), Failure> {
         panic!("{MARKER}")
     });
     let tools = [marked("works"), marked("gated").needs_approval(), fails, boom];
-    let booking = Agent::new("booking_agent", MARKER).label(MARKER).purpose(MARKER).tools(tools);
-    let policy = Agent::new("policy_agent", MARKER).purpose(MARKER);
-    let clerk = Delegate::new("ask_clerk", Agent::new("clerk", MARKER).purpose(MARKER)).purpose(MARKER);
+    let booking = Agent::new("booking_agent", MARKER).label(MARKER).purpose("books rooms").tools(tools);
+    let policy = Agent::new("policy_agent", MARKER);
+    let clerk = Delegate::new("ask_clerk", Agent::new("clerk", MARKER)).purpose(MARKER);
     let late = Delegate::new("ask_late", Agent::new("late", MARKER)).after("ask_clerk");
     let builder = Relay::builder().agent(booking).agent(policy).entry("booking_agent");
     let builder = builder.delegate("policy_agent", clerk).delegate("policy_agent", late);

@@ -80,7 +80,7 @@ fn a_supervisor_with_two_branches_is_one_tree() {
             format!("6 chat in 5: {}", chat("billing", "c/1/1/0", "tool_use")),
             "7 execute_tool in 5: otel.name=execute_tool look, otel.kind=internal, \
              gen_ai.operation.name=execute_tool, gen_ai.tool.name=look, gen_ai.tool.type=function, \
-             gen_ai.tool.call.id=tu_1_0, gen_ai.agent.name=billing"
+             gen_ai.tool.call.id=tu_1_0, gen_ai.tool.description=Looks a word up., gen_ai.agent.name=billing"
                 .to_owned(),
             format!("8 chat in 5: {}", chat("billing", "c/1/1/0", "end_turn")),
             format!(

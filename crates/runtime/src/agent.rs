@@ -50,7 +50,7 @@ impl Agent {
         self
     }
 
-    /// What the agent is for, in one line: those who may call on it are told.
+    /// What the agent is for, in one line: those who may call on it are told, and so is whoever reads its spans.
     pub fn purpose(mut self, purpose: impl Into<String>) -> Self {
         self.purpose = purpose.into();
         self
@@ -138,6 +138,7 @@ impl Agent {
         reserved.extend(self.unoffered.iter().map(|definition| definition.name.clone()));
         Ok(Definition {
             label: self.label.unwrap_or_else(|| name.to_string()),
+            purpose: self.purpose.into(),
             system: (!self.instructions.trim().is_empty()).then(|| System::Text(self.instructions.into())),
             model: self.model.into(),
             max_tokens: self.max_tokens,
@@ -156,6 +157,7 @@ impl Agent {
 pub struct Definition {
     name: AgentName,
     label: String,
+    purpose: Box<str>,
     system: Option<System>,
     model: Box<str>,
     max_tokens: u32,
@@ -179,6 +181,11 @@ impl Definition {
         &self.label
     }
 
+    /// What the agent is for, in one line; empty when its author did not say.
+    pub fn purpose(&self) -> &str {
+        &self.purpose
+    }
+
     /// The instructions.
     pub fn system(&self) -> Option<&System> {
         self.system.as_ref()
@@ -197,6 +204,12 @@ impl Definition {
     /// What the model is told of its tools, own and reserved, sorted by name.
     pub fn definitions(&self) -> &[ToolDefinition] {
         &self.definitions
+    }
+
+    /// What the model is told of the tool of this name.
+    pub fn definition(&self, tool: &str) -> Option<&ToolDefinition> {
+        let place = self.definitions.binary_search_by(|known| known.name.as_str().cmp(tool)).ok()?;
+        self.definitions.get(place)
     }
 
     /// The reserved tools that only some requests offer.

@@ -292,7 +292,7 @@ impl<'a> Desk<'a> {
         if matches!(course, Course::Doubt | Course::Repeats(_) | Course::Run(Pass::Asks)) {
             return Ok(());
         }
-        let span = spans::tool(self.span, self.agent.name(), call, self.vault);
+        let span = spans::tool(self.span, self.agent, call, self.vault);
         let output = match course {
             Course::Known(output) => output.clone(),
             Course::Doubt | Course::Repeats(_) => return Ok(()),
