@@ -289,7 +289,9 @@ mod tests {
     /// The thread's place is free again, whoever asks next gets it, and what was said is not lost.
     #[test]
     fn a_work_that_panics_is_told_and_holds_no_place() {
-        let journal = std::env::temp_dir().join(format!("sommelier-app-{}.db", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("sommelier-app-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let journal = folder.join("journal.db");
         let store = journal.to_str().unwrap();
         let arguments = Arguments::try_parse_from(["sommelier", "--store", store, "serve"]).unwrap();
         let app = App::open(Desk::open_or_make(&arguments).unwrap());
@@ -306,6 +308,6 @@ mod tests {
         .unwrap();
         assert_eq!(app.rest(Duration::from_secs(10)), 0);
         assert!(app.work("a").is_none() && app.last_record("a") > 0);
-        std::fs::remove_file(journal).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }
