@@ -93,6 +93,8 @@ impl Desk {
         decider.tape().begin()?;
         let now = arguments.now.map(crate::time::millis);
         let runner = Runner::new(decider.clone());
+        let redactor = decider.redactor();
+        let runner = runner.redact(move |text| redactor.redact(text));
         let mut runner = runner.gate(Gate::ask_all()).clock(move || now.unwrap_or_else(by_system));
         let watching = arguments.watching.clone();
         if let Some(trace) = watching.trace() {

@@ -1,5 +1,7 @@
 //! What was done in a turn, and what was said while it waits, as the records tell it.
 
+use std::collections::BTreeSet;
+
 use reservo::booking::{BookingReceipt, BookingStatus, CancelReceipt};
 use serde::Serialize;
 use sommelier_handoff::{Announcement, Chronicle, Effect, Entry, InputKind};
@@ -18,6 +20,8 @@ pub(crate) struct Account {
     pub(crate) done: Vec<DoneRow>,
     /// What they have done in the turns before.
     pub(crate) before: Vec<DoneRow>,
+    /// The ids of the handoffs that were asked for in the turns before.
+    pub(crate) hops_before: BTreeSet<Box<str>>,
     /// The user's words that are kept until a question is answered.
     pub(crate) kept: Vec<String>,
     /// Whose replies came in the turn, each once, in the order in which they came first.
@@ -46,6 +50,7 @@ impl Account {
         let (mut before, mut is_over) = (0, false);
         let (mut kept, mut is_asked) = (Vec::new(), false);
         let (mut models, mut declined) = (Vec::<String>::new(), None);
+        let (mut hops, mut hops_before) = (BTreeSet::new(), BTreeSet::new());
         for record in records {
             match Entry::read(record.event.kind(), record.event.version(), record.event.body()) {
                 Ok(Entry::Input(input)) => {
@@ -53,12 +58,14 @@ impl Account {
                         InputKind::TurnReceived { text, .. } => {
                             if std::mem::take(&mut is_over) {
                                 before = chronicle.effects().len();
+                                hops_before.append(&mut hops);
                                 models.clear();
                             }
                             if is_asked {
                                 kept.push(text.to_string());
                             }
                         }
+                        InputKind::HandoffCommitted { hop } => _ = hops.insert(hop.id.clone()),
                         InputKind::Retried | InputKind::MoreGiven { .. } => is_over = false,
                         InputKind::ModelResponded { response } => {
                             declined = response.declined().map(|why| why.to_string());
@@ -73,6 +80,7 @@ impl Account {
                 Ok(Entry::Announced(told)) => {
                     chronicle.note_announced(conversation, &told);
                     match &told.what {
+                        Announcement::HandoffRefused { hop, .. } => _ = hops.insert(hop.clone()),
                         Announcement::Closed { .. } if *told.run == *conversation => is_over = true,
                         Announcement::Escalated { questions } => {
                             is_asked |=
@@ -88,7 +96,8 @@ impl Account {
         let in_turn = done.split_off(before.min(done.len()));
         let unknown = chronicle.begun().filter(|(.., effect)| may_outlive_a_crash(effect));
         let unknown = unknown.map(|(.., effect)| DoneRow::of(effect));
-        Self { done: in_turn.into_iter().chain(unknown).collect(), before: done, kept, models, declined }
+        let in_turn = in_turn.into_iter().chain(unknown).collect();
+        Self { done: in_turn, before: done, hops_before, kept, models, declined }
     }
 }
 

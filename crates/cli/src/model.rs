@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use reservo::OfflineRules;
 use reservo::case::Script;
+use sommelier_cassette::Redactor;
 use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_providers::{
     Clock, Heard, Live, ModelName, ModelNameError, Observer, ReplyLimits, SetupError, SystemClock,
@@ -239,8 +240,16 @@ impl Decider {
 
     /// The same, which is recorded in a file.
     fn recorded(self, file: &Path) -> Result<Self, Fault> {
-        let (model, tape) = Tape::recorded(self.model, file, self.scrub.clone())?;
+        let (model, tape) = Tape::recorded(Arc::clone(&self.model), file, self.redactor())?;
         Ok(Self { model, tape, ..self })
+    }
+
+    /// What takes out of all words whatever looks like a key of a service, and the key that is sent to this model.
+    pub(crate) fn redactor(&self) -> Redactor {
+        match self.scrub.clone() {
+            None => Redactor::new(),
+            Some(scrub) => Redactor::new().key(move |text| scrub(text)),
+        }
     }
 
     /// Its cassette.

@@ -34,10 +34,13 @@ pub(crate) struct SettledRow {
     pub(crate) last_agent: String,
     /// Who decided in this turn, as the replies on record say; null where none has come.
     pub(crate) model: Option<String>,
-    /// The handoffs taken.
+    /// The handoffs taken, in all turns.
     pub(crate) hops: Vec<HopRow>,
-    /// The handoffs refused.
+    /// The handoffs refused, in all turns.
     pub(crate) refusals: Vec<HopRow>,
+    /// Those of this turn, taken or refused, a line each, in the order in which they were asked for.
+    #[serde(skip)]
+    pub(crate) hops_in_turn: Vec<String>,
     pub(crate) model_calls: u32,
     pub(crate) tool_calls: u32,
     /// What tools have done in this turn, or may have done.
@@ -150,7 +153,6 @@ impl SettledRow {
     /// A run at a step in which nothing goes on by itself, with the records that came to it.
     pub(crate) fn of_step(desk: &Desk, name: &str, step: &Step, records: &[Record]) -> Self {
         let run = step.run();
-        let (taken, refusals) = HopRow::all(run).into_iter().partition(|hop| hop.number.is_some());
         let (end, answer, answer_id) = match step {
             Step::Done(done) => (done.end().as_str(), done.answer(), Some(done.answer_id())),
             _ => ("waiting", None, None),
@@ -161,7 +163,12 @@ impl SettledRow {
             told.strip_prefix(word)?.strip_prefix(": ").map(str::to_owned)
         });
         let waiting = QuestionRow::all(desk, name, step, records);
-        let Account { done, before, kept, models, declined } = Account::of(name, records, &waiting);
+        let account = Account::of(name, records, &waiting);
+        let Account { done, before, hops_before, kept, models, declined } = account;
+        let hops = HopRow::all(run);
+        let in_turn = hops.iter().filter(|hop| !hops_before.contains(&*hop.id));
+        let hops_in_turn = in_turn.map(HopRow::line).collect();
+        let (taken, refusals) = hops.into_iter().partition(|hop| hop.number.is_some());
         Self {
             run: name.to_owned(),
             end: end.to_owned(),
@@ -173,6 +180,7 @@ impl SettledRow {
             model: (!models.is_empty()).then(|| models.join(", ")),
             hops: taken,
             refusals,
+            hops_in_turn,
             model_calls: run.cost().model_calls,
             tool_calls: run.tool_calls_over_tree(),
             done,
@@ -210,8 +218,8 @@ impl SettledRow {
         self.tell_done(&mut text);
         let had = if self.end == "answered" { "answered" } else { "had the turn" };
         text.push_str(&format!("\n\n{} {had}{}", named(&self.last_agent), self.decided()));
-        for hop in self.hops.iter().chain(&self.refusals) {
-            text.push_str(&format!("\n{}", hop.line()));
+        for hop in &self.hops_in_turn {
+            text.push_str(&format!("\n{hop}"));
         }
         text.push_str(&format!("\nrun {}", named(&self.run)));
         if let Some(again) = &self.again {

@@ -25,15 +25,13 @@ pub(crate) enum Tape {
 }
 
 impl Tape {
-    /// A model that is recorded in a file, and the tape on which it is. `scrub` takes out the key that is sent to the model.
+    /// A model that is recorded in a file, and the tape on which it is, without what the redactor takes out.
     pub(crate) fn recorded(
         model: Arc<dyn Model>,
         file: &Path,
-        scrub: Option<Scrub>,
+        redactor: Redactor,
     ) -> Result<(Arc<dyn Model>, Self), Fault> {
-        let redactor =
-            scrub.into_iter().fold(redactor()?, |redactor, scrub| redactor.key(move |text| scrub(text)));
-        let recorder = Arc::new(Recorder::new(model, redactor).file(file));
+        let recorder = Arc::new(Recorder::new(model, of_house(redactor)?).file(file));
         Ok((Arc::clone(&recorder) as Arc<dyn Model>, Self::Recorded(recorder, file.to_owned())))
     }
 
@@ -90,7 +88,12 @@ impl Tape {
 
 /// What is taken out of cassettes here: keys, and what the tools of the house declare secret.
 pub(crate) fn redactor() -> Result<Redactor, Fault> {
-    Ok(Redactor::new().secrets_of(&relay(&mock_house())?))
+    of_house(Redactor::new())
+}
+
+/// The same, which also takes out what the house's tools declare secret.
+fn of_house(redactor: Redactor) -> Result<Redactor, Fault> {
+    Ok(redactor.secrets_of(&relay(&mock_house())?))
 }
 
 /// Writes a cassette where there is none of another kind.

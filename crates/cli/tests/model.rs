@@ -207,6 +207,59 @@ fn the_command_that_answers_a_question_names_the_model() {
     assert_eq!(server.log().refused, 1);
 }
 
+/// What a turn is told to have come to has its own handoffs and those of no turn before, in the order in which they were asked for.
+#[test]
+fn an_outcome_has_the_handoffs_of_its_own_turn() {
+    let place = Place::new();
+    let hands = |to: &str, task: &str| json!({"tool_use": [{"name": "handoff_to_specialist", "input": {"specialist": to, "task": task, "context": {}}}]});
+    let server = server(json!([
+        hands("nobody", "Book a room."),
+        hands("booking_agent", "Book a room."),
+        {"text": "Which one?"},
+        {"text": "You are welcome."},
+        hands("pricing_agent", "Name the price."),
+        {"text": "20 euros."}
+    ]));
+    let url = server.url();
+    let asked = |text: &str| {
+        let asking = ["ask", "--conversation", "a", text, "--model", CLAUDE, "--base-url", &url];
+        let said = with_key(&place, Some("a-key"), &asking).fine();
+        let (_, hops) = said.split_once("decisions by claude-sonnet-5\n").unwrap();
+        hops.lines().map(|line| line.split(" with ").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let refused = "policy_agent → nobody refused: there is no specialist \"nobody\"; legal: booking_agent, pricing_agent";
+    assert_eq!(asked("What are the rules?"), [refused, "policy_agent → booking_agent", "run a"]);
+    assert_eq!(asked("Thank you."), ["run a"]);
+    assert_eq!(asked("And the price?"), ["booking_agent → pricing_agent", "run a"]);
+    let shown = place.json(&["show", "a"]);
+    assert_eq!(shown["hops"].as_array().map(Vec::len), Some(3), "{shown}");
+}
+
+/// S3-31. A key in what somebody says is in nothing that is kept, sent or shown: neither the one that is sent to the model, which looks
+/// like none, nor one that looks like a service's. The model does not read it either.
+#[test]
+fn a_key_that_somebody_says_is_in_nothing_that_is_kept() {
+    let place = Place::new();
+    let server = server(json!([{"text": "I do not need it."}]));
+    let (sent, alike) = ("mellon-mellon-mellon", "sk-ant-api03-0123456789abcdef");
+    let says = format!("My keys are {sent} and {alike}, quote me a room.");
+    let lines = place.path("spans.jsonl");
+    let url = server.url();
+    let asking = ["ask", "--conversation", "a", &says, "--model", CLAUDE, "--base-url", &url];
+    let watched = ["--contents", "--trace-file", lines.to_str().unwrap()];
+    let asked = with_key(&place, Some(sent), &[&watched[..], &asking].concat());
+    assert_eq!(asked.code, 0, "{asked:?}");
+    let export = place.then(&["export"]).out;
+    let lines = std::fs::read_to_string(lines).unwrap();
+    for kept in [&export, &lines, &place.then(&["report", "a"]).out, &place.then(&["show", "a", "--all"]).out]
+    {
+        assert!(!kept.contains(sent) && !kept.contains(alike), "{kept}");
+    }
+    for told in [&export, &lines] {
+        assert!(told.contains("My keys are [key] and [key], quote me a room."), "{told}");
+    }
+}
+
 /// S1-20. Who answers without naming a model is told, wherever the question is shown and by `answer` itself, that another one goes on.
 #[test]
 fn an_answer_without_a_model_is_told_which_one_has_decided_until_now() {
