@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sommelier_protocol::{ModelRequest, ModelResponse};
-use sommelier_runtime::{Model, ModelError};
+use sommelier_runtime::{Model, ModelError, Remote};
 
 use crate::exchange::{Asked, outcome_of};
 use crate::tape::{Tape, parted};
@@ -151,5 +151,9 @@ impl<M: Model> Model for Recorder<M> {
 
     fn label(&self) -> Option<&str> {
         self.inner.label()
+    }
+
+    fn remote(&self) -> Option<Remote<'_>> {
+        self.inner.remote()
     }
 }

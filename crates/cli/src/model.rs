@@ -15,7 +15,7 @@ use sommelier_protocol::{ModelRequest, ModelResponse};
 use sommelier_providers::{
     Clock, Heard, Live, ModelName, ModelNameError, Observer, ReplyLimits, SetupError, SystemClock,
 };
-use sommelier_runtime::{Model, ModelError};
+use sommelier_runtime::{Model, ModelError, Remote};
 
 use crate::fault::Fault;
 use crate::file::{is_same, quoted};
@@ -310,6 +310,10 @@ impl Model for Decider {
     fn label(&self) -> Option<&str> {
         self.model.label()
     }
+
+    fn remote(&self) -> Option<Remote<'_>> {
+        self.model.remote()
+    }
 }
 
 /// A model whose replies say who made them, where no live model did: the records have the reply and nothing beside it.
@@ -334,6 +338,10 @@ impl Model for Labelled {
 
     fn label(&self) -> Option<&str> {
         self.0.label()
+    }
+
+    fn remote(&self) -> Option<Remote<'_>> {
+        self.0.remote()
     }
 }
 

@@ -76,6 +76,11 @@ impl Watching {
         let file = file.map(LinesLayer::new);
         let otlp = self.otlp.as_deref().map(|url| Otlp::to(url).project("sommelier").start()).transpose();
         let otlp = otlp.map_err(|error| Fault::caller("usage", error))?;
+        if otlp.is_some() && TraceContext::from_environment().is_some_and(|trace| !trace.is_sampled()) {
+            teller.note(
+                "TRACEPARENT says that its trace is not recorded, so no spans are sent; its last two digits would be 01",
+            );
+        }
         let sent = otlp.as_ref().map(Otlp::layer);
         let subscriber = tracing_subscriber::registry().with(tree).with(lines).with(file).with(sent);
         let ended = dispatcher::with_default(&Dispatch::new(subscriber), || work(teller));

@@ -5,7 +5,7 @@ mod harness;
 
 use std::net::TcpListener;
 
-use harness::{BOOKING, Place, RUNNING_CASE};
+use harness::{BOOKING, Place, RUNNING_CASE, said};
 use sommelier_metrics::ClosedSpan;
 
 /// The spans that a file has.
@@ -106,4 +106,21 @@ fn a_viewer_that_is_away_costs_nothing() {
             "sommelier: spans cannot be sent to \"localhost:4317\": it begins with neither http:// nor https://\n"
         )
     );
+}
+
+/// Whoever has begun the trace may have decided that it is not recorded. Then nothing is sent, and the command says why.
+#[test]
+fn a_trace_that_is_not_recorded_is_not_sent_and_that_is_told() {
+    let place = Place::new();
+    let away = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", away.local_addr().unwrap());
+    drop(away);
+    let not_recorded = "sommelier: TRACEPARENT says that its trace is not recorded, so no spans are sent; its last two digits would be 01\n";
+    let not_reached = format!("sommelier: 10 of 10 spans did not reach the collector at {url}: ");
+    for (flags, told) in [("00", not_recorded), ("01", &*not_reached)] {
+        let mut command = place.command(&["ask", RUNNING_CASE, "--otlp", &url]);
+        command.env("TRACEPARENT", format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-{flags}"));
+        let said = said(command.output().unwrap());
+        assert!(said.code == 0 && said.err.starts_with(told) && said.err.lines().count() == 1, "{said:?}");
+    }
 }

@@ -61,6 +61,11 @@ impl TraceContext {
         std::env::var(VARIABLE).ok()?.trim().parse().ok()
     }
 
+    /// Whether spans of the trace are sent: whoever began it may have decided that it is not recorded, by its flags.
+    pub fn is_sampled(&self) -> bool {
+        self.flags.is_sampled()
+    }
+
     /// As a W3C `traceparent`: for a header, or for the variable `TRACEPARENT` of a process that is started. What it names in a
     /// trace of our own is the first root.
     pub fn traceparent(&self) -> String {

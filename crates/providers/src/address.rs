@@ -6,11 +6,21 @@ use ureq::http::Uri;
 use crate::SetupError;
 use crate::error::clip;
 
-/// Whether the base is on this machine.
+/// Where a service is asked.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// Its name or its address.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Whether it is on this machine.
+    pub(crate) is_near: bool,
+}
+
+/// The place that a base names.
 ///
 /// # Errors
 /// [`SetupError::BadUrl`], and [`SetupError::KeyInTheClear`].
-pub(crate) fn check(base: &str, has_key: bool) -> Result<bool, SetupError> {
+pub(crate) fn check(base: &str, has_key: bool) -> Result<Place, SetupError> {
     let bad = |fault| SetupError::BadUrl { url: without_secrets(base), fault };
     let uri: Uri = base.parse().map_err(|_| bad("it cannot be read"))?;
     let is_secure = match uri.scheme_str() {
@@ -31,12 +41,14 @@ pub(crate) fn check(base: &str, has_key: bool) -> Result<bool, SetupError> {
     if authority.strip_prefix(host).is_some_and(|rest| !is_port(rest)) {
         return Err(bad("its port is no number from 1 to 65535"));
     }
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-    let is_near = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    let name = host.trim_start_matches('[').trim_end_matches(']');
+    let is_near =
+        host == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     if has_key && !is_secure && !is_near {
         return Err(SetupError::KeyInTheClear { url: without_secrets(base) });
     }
-    Ok(is_near)
+    let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+    Ok(Place { host: name.to_owned(), port, is_near })
 }
 
 /// Whether this stands behind a host: nothing, or a port behind a colon.

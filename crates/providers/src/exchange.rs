@@ -10,7 +10,7 @@ use sommelier_protocol::{ModelResponse, Usage};
 use ureq::http::HeaderValue;
 use ureq::{Agent, Body, Timeout};
 
-use crate::address;
+use crate::address::{self, Place};
 use crate::error::clip;
 use crate::key::{Key, Veil};
 use crate::observer::Tell;
@@ -23,6 +23,7 @@ use crate::{Head, ProviderError, ReplyLimits, Retry, ServiceError, SetupError, a
 pub(crate) struct Exchange {
     agent: Agent,
     endpoint: String,
+    place: Place,
     key: Option<Key>,
     limits: ReplyLimits,
 }
@@ -74,23 +75,28 @@ impl Exchange {
         key: Option<Key>,
         limits: ReplyLimits,
     ) -> Result<Self, SetupError> {
-        let is_near = address::check(base, key.is_some())?;
+        let place = address::check(base, key.is_some())?;
         let config = Agent::config_builder()
             .http_status_as_error(false)
             // A key must not follow to another host.
             .max_redirects(0)
             .timeout_connect(Some(CONNECT))
             .user_agent(concat!("sommelier/", env!("CARGO_PKG_VERSION")));
-        if !is_near {
+        if !place.is_near {
             address::check_proxy()?;
         }
         // What is on this machine is not looked for at a proxy.
-        let config = if is_near { config.proxy(None) } else { config };
-        Ok(Self { agent: config.build().new_agent(), endpoint: service.endpoint(base), key, limits })
+        let config = if place.is_near { config.proxy(None) } else { config };
+        let agent = config.build().new_agent();
+        Ok(Self { agent, endpoint: service.endpoint(base), place, key, limits })
     }
 
     pub(crate) fn endpoint(&self) -> &str {
         &self.endpoint
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// The key that is sent.

@@ -4,8 +4,9 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use sommelier_protocol::{ModelRequest, ModelResponse, Usage};
-use sommelier_runtime::{Model, ModelError};
+use sommelier_runtime::{Model, ModelError, Remote};
 
+use crate::address::Place;
 use crate::exchange::{Exchange, Lost, Sent};
 use crate::key::Key;
 use crate::service::Service;
@@ -169,6 +170,11 @@ impl Model for Live {
 
     fn name(&self) -> Option<&str> {
         self.service.model()
+    }
+
+    fn remote(&self) -> Option<Remote<'_>> {
+        let Place { host, port, .. } = self.exchange.place();
+        Some(Remote { address: host, port: *port, is_streamed: self.observer.is_some() })
     }
 }
 

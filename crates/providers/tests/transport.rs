@@ -13,7 +13,7 @@ use sommelier_providers::{
     Blame, Clock, Heard, Live, LiveBuilder, Observer, ProviderError, ReplyLimits, SetupError, anthropic,
     openai,
 };
-use sommelier_runtime::{Model, ModelError};
+use sommelier_runtime::{Model, ModelError, Remote};
 use support::double::{Answer, Asked, Double};
 use support::{blocks, events, reply, wire};
 use tracing_subscriber::layer::SubscriberExt;
@@ -149,6 +149,27 @@ fn a_chat_server_is_asked_in_its_form() {
     assert_eq!(with_header(&asked[0], "authorization"), ["authorization: bearer sommelier-providers"]);
     assert_eq!(with_header(&asked[1], "authorization"), [""; 0]);
     assert_eq!(with_header(&asked[0], "anthropic-version"), [""; 0]);
+}
+
+/// S3-31. Spans say where a model is asked, with the port that a scheme has where none is named, and whether replies come in pieces.
+#[test]
+fn a_model_says_where_it_is_asked() {
+    let told = |base: &str, is_streamed: bool| {
+        let builder = Live::openai(openai::Settings::default()).base_url(base).without_key();
+        let builder = if is_streamed { builder.stream_to(Notes::default()) } else { builder };
+        let live = builder.build().unwrap();
+        let Remote { address, port, is_streamed } = live.remote().unwrap();
+        (address.to_owned(), port, is_streamed)
+    };
+    for (base, address, port) in [
+        ("https://api.example.org", "api.example.org", 443),
+        ("http://models.example.org/v1", "models.example.org", 80),
+        ("http://127.0.0.1:8080/v1", "127.0.0.1", 8080),
+        ("http://[::1]:11434", "::1", 11434),
+    ] {
+        assert_eq!(told(base, false), (address.to_owned(), port, false));
+        assert_eq!(told(base, true), (address.to_owned(), port, true));
+    }
 }
 
 /// Without a key the error names the variable to set, before anything is sent.

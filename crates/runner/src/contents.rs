@@ -114,13 +114,13 @@ pub(crate) fn user(text: &str, vault: &Vault<'_>) -> String {
 /// What a run was answered with.
 pub(crate) fn answer(text: &str, vault: &Vault<'_>) -> String {
     let parts = vec![Part::Text { content: told(text, vault) }];
-    json(&[Said { role: "assistant", parts, finish_reason: None }])
+    json(&[Said { role: "assistant", parts, finish_reason: Some("stop".into()) }])
 }
 
 /// What a model replied.
 pub(crate) fn reply(reply: &ModelResponse, vault: &Vault<'_>) -> String {
-    let reason = reply.stop_reason.as_ref().map(|reason| vault.shown_words(reason.as_str()));
-    json(&[Said { role: "assistant", parts: parts(&reply.content, vault), finish_reason: reason }])
+    let reason = reply.stop_reason.as_ref().map_or("_other".into(), |why| vault.shown_words(why.as_str()));
+    json(&[Said { role: "assistant", parts: parts(&reply.content, vault), finish_reason: Some(reason) }])
 }
 
 /// What a tool is called with.

@@ -383,7 +383,10 @@ impl<'m> Runner<'m> {
                     }
                     step
                 }
-                Step::Done(done) => return Ok(Driven::Done(done)),
+                Step::Done(done) => {
+                    spans::record_last_agent(&agent, done.end());
+                    return Ok(Driven::Done(done));
+                }
             };
         }
     }

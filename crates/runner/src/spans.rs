@@ -44,6 +44,7 @@ pub(crate) fn workflow(run: &Run, told: Told<'_>) -> Span {
         otel.name = format_args!("invoke_workflow {entry}"),
         otel.kind = "internal",
         gen_ai.operation.name = "invoke_workflow",
+        gen_ai.workflow.name = entry.as_str(),
         gen_ai.agent.name = entry.as_str(),
         gen_ai.conversation.id = run.conversation(),
         begins = begins.then_some(true),
@@ -116,6 +117,8 @@ pub(crate) fn agent(parent: &Span, relay: &Relay, run: &Run, after: Option<&Span
         gen_ai.agent.name = name.as_str(),
         gen_ai.agent.description = described(purpose),
         gen_ai.conversation.id = run.conversation(),
+        error.r#type = Empty,
+        otel.status_code = Empty,
     );
     if let Some(handoff) = after {
         span.follows_from(handoff);
@@ -123,9 +126,17 @@ pub(crate) fn agent(parent: &Span, relay: &Relay, run: &Run, after: Option<&Span
     span
 }
 
+/// What an activation came to in which the run has ended.
+pub(crate) fn record_last_agent(agent: &Span, end: &RunEnd) {
+    if *end != RunEnd::Answered {
+        fail(agent, end.as_str());
+    }
+}
+
 /// One call of a model. Whatever has a label decides in this process, and is no service that is called.
 pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>, model: &dyn Model) -> Span {
     let name = model.name().unwrap_or(&request.model);
+    let remote = model.remote();
     info_span!(
         target: TARGET,
         parent: agent,
@@ -145,6 +156,9 @@ pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>,
         gen_ai.provider.name = model.provider(),
         gen_ai.request.model = name,
         gen_ai.request.max_tokens = request.max_tokens,
+        gen_ai.request.stream = remote.and_then(|remote| remote.is_streamed.then_some(true)),
+        server.address = remote.map(|remote| remote.address),
+        server.port = remote.map(|remote| remote.port),
         gen_ai.agent.name = &*request.caller,
         gen_ai.system_instructions = Empty,
         gen_ai.input.messages = Empty,
@@ -213,7 +227,10 @@ pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, Mode
             );
         }
         Err(error) => {
-            fail(chat, error.kind());
+            match error.status() {
+                Some(status) => fail(chat, &status.to_string()),
+                None => fail(chat, error.kind()),
+            }
             let (read, written) = error.tokens();
             if (read, written) != (0, 0) {
                 record_all!(chat, gen_ai.usage.input_tokens = read, gen_ai.usage.output_tokens = written);

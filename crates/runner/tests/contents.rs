@@ -99,10 +99,14 @@ fn the_root_has_what_was_said_and_answered() {
     let model = script([("till", hands_to("cellar")), ("cellar", says("Here is your wine, Ada."))]);
     let ends = ["gen_ai.input.messages", "gen_ai.output.messages"];
     let redacting = runner(&model).redact(|text| text.replace("Ada", "<name>")).show_contents();
-    let said = |role: &str, text: &str| json!([{"role": role, "parts": [{"type": "text", "content": text}]}]);
+    let parts = |text: &str| json!([{"type": "text", "content": text}]);
     assert_eq!(
         told(redacting, "A bottle for Ada.").named("invoke_workflow")[0].pick(ends).map(json_of),
-        [said("user", "A bottle for <name>."), said("assistant", "Here is your wine, <name>.")]
+        [
+            json!([{"role": "user", "parts": parts("A bottle for <name>.")}]),
+            // What an answer is by the conventions says why it ended.
+            json!([{"role": "assistant", "parts": parts("Here is your wine, <name>."), "finish_reason": "stop"}]),
+        ]
     );
     let model = script([("till", says("Here."))]);
     assert_eq!(told(runner(&model), "A bottle.").named("invoke_workflow")[0].pick(ends), ["", ""]);

@@ -10,7 +10,7 @@ use sommelier_handoff::{Delegate, Guards, HANDOFF_TO_SPECIALIST, Relay, RunEnd, 
 use sommelier_protocol::{ContentBlock, ModelRequest, ModelResponse, StopReason, ToolName, ToolUse, Usage};
 use sommelier_runner::{Decision, Gate, TARGET, dispatch_parallel, run_agent_with_handoff};
 use sommelier_runtime::tool::{CallContext, Failure};
-use sommelier_runtime::{Agent, AgentName, Model, ModelError, ScriptedModel, Tool};
+use sommelier_runtime::{Agent, AgentName, Model, ModelError, Remote, ScriptedModel, Tool};
 use std::sync::Barrier;
 use tracing::info_span;
 
@@ -52,7 +52,7 @@ fn the_whole_case_is_one_tree() {
         spans.lines(),
         [
             "1 invoke_workflow: otel.name=invoke_workflow booking_agent, otel.kind=internal, \
-             gen_ai.operation.name=invoke_workflow, gen_ai.agent.name=booking_agent, gen_ai.conversation.id=c, begins=true, \
+             gen_ai.operation.name=invoke_workflow, gen_ai.workflow.name=booking_agent, gen_ai.agent.name=booking_agent, gen_ai.conversation.id=c, begins=true, \
              end=answered"
                 .to_owned(),
             format!("2 invoke_agent in 1: {}", activation("booking_agent", books)),
@@ -296,7 +296,28 @@ fn what_comes_from_outside_is_cut() {
     assert_eq!(chat.pick(["gen_ai.response.finish_reasons"]), ["_other"]);
 }
 
-/// A model call that brought no reply has the kind of its error, and so has the root.
+/// Where a model is asked over a network, and how, is on its calls as the conventions want it.
+#[test]
+fn a_model_call_has_its_server_and_whether_it_is_streamed() {
+    struct Remotely(bool);
+    impl Model for Remotely {
+        fn complete(&self, _: ModelRequest<'_>) -> Result<ModelResponse, ModelError> {
+            Ok(sommelier_runtime::script::say("Yes."))
+        }
+
+        fn remote(&self) -> Option<Remote<'_>> {
+            Some(Remote { address: "models.example", port: 8443, is_streamed: self.0 })
+        }
+    }
+    for (is_streamed, told) in [(false, ""), (true, "true")] {
+        let (_, spans) = Spans::of(|| ended(runner(Remotely(is_streamed)).run(&relay(PAIR), "hello")));
+        let fields = ["server.address", "server.port", "gen_ai.request.stream"];
+        assert_eq!(spans.named("chat")[0].pick(fields), ["models.example", "8443", told]);
+    }
+}
+
+/// A model call that brought no reply has the status that the service answered by, or else the kind of its error. The agent that
+/// has asked has the run's end, and so has the root.
 #[test]
 fn a_failed_model_call_has_its_error() {
     let error = |model: Box<dyn Model>| {
@@ -304,12 +325,14 @@ fn a_failed_model_call_has_its_error() {
         assert!(matches!(report.end(), RunEnd::Failed { .. }));
         assert_eq!(spans.all()[0].pick(["end", "error.type"]), ["failed"; 2]);
         let status = |name: &str| spans.named(name)[0].pick(["otel.status_code"]).map(str::to_owned);
-        assert_eq!(["invoke_workflow", "invoke_agent", "chat"].map(status), [["ERROR"], [""], ["ERROR"]]);
+        assert_eq!(["invoke_workflow", "invoke_agent", "chat"].map(status), [["ERROR"]; 3]);
+        assert_eq!(spans.named("invoke_agent")[0].pick(["error.type"]), ["failed"]);
         spans.named("chat")[0].pick(["error.type", "gen_ai.response.model"]).map(str::to_owned)
     };
     let service = ModelError::Service { status: 529, detail: "overloaded".to_owned() };
     assert_eq!(error(Box::new(ScriptedModel::new())), ["no_script", ""]);
-    assert_eq!(error(Box::new(Live(Err(service)))), ["service", ""]);
+    assert_eq!(error(Box::new(Live(Err(service.clone())))), ["529", ""]);
+    assert_eq!(error(Box::new(Live(Err(service.charged(12, 0))))), ["529", ""]);
 }
 
 /// A tool that waits until all calls of the reply are in it, under a span of its own.

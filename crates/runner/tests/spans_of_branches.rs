@@ -70,7 +70,7 @@ fn a_supervisor_with_two_branches_is_one_tree() {
         spans.lines(),
         [
             "1 invoke_workflow: otel.name=invoke_workflow supervisor, otel.kind=internal, \
-             gen_ai.operation.name=invoke_workflow, gen_ai.agent.name=supervisor, gen_ai.conversation.id=c, begins=true, \
+             gen_ai.operation.name=invoke_workflow, gen_ai.workflow.name=supervisor, gen_ai.agent.name=supervisor, gen_ai.conversation.id=c, begins=true, \
              end=answered"
                 .to_owned(),
             format!("2 invoke_agent in 1: {}", activation("supervisor", "c")),

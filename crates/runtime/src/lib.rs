@@ -70,7 +70,7 @@ pub use tool::tool_args_support;
 pub use agent::{Agent, Definition, DefinitionError};
 pub use id::derived_id;
 pub use limits::Limits;
-pub use model::{Model, ModelError};
+pub use model::{Model, ModelError, Remote};
 pub use name::AgentName;
 pub use script::ScriptedModel;
 pub use tool::{Tool, ToolArgs, ToolOutput, ToolTable};

@@ -34,6 +34,22 @@ pub trait Model: Send + Sync {
     fn label(&self) -> Option<&str> {
         None
     }
+
+    /// Where the model is asked, for spans; `None` for one in this process.
+    fn remote(&self) -> Option<Remote<'_>> {
+        None
+    }
+}
+
+/// Where a model is asked over a network, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remote<'a> {
+    /// The host that is asked: a name or an address, without a port.
+    pub address: &'a str,
+    /// The port.
+    pub port: u16,
+    /// Whether replies are asked for piece by piece.
+    pub is_streamed: bool,
 }
 
 /// A pointer to a model is that model, in everything it tells of itself.
@@ -54,6 +70,10 @@ macro_rules! forwards {
 
             fn label(&self) -> Option<&str> {
                 (**self).label()
+            }
+
+            fn remote(&self) -> Option<Remote<'_>> {
+                (**self).remote()
             }
         }
     )* };
@@ -143,6 +163,15 @@ impl ModelError {
             (input_tokens, output_tokens) => {
                 Self::Charged { error: Box::new(self), input_tokens, output_tokens }
             }
+        }
+    }
+
+    /// The status by which the service has answered, as HTTP counts them; `None` where it has not.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Service { status, .. } => Some(*status),
+            Self::Charged { error, .. } => error.status(),
+            _ => None,
         }
     }
 

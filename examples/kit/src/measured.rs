@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sommelier_protocol::{Message, ModelRequest, ModelResponse, System};
-use sommelier_runtime::{Model, ModelError};
+use sommelier_runtime::{Model, ModelError, Remote};
 use std::sync::{Mutex, PoisonError};
 
 /// A model and a note of each request that it was sent.
@@ -79,6 +79,10 @@ impl<M: Model> Model for Measured<M> {
 
     fn label(&self) -> Option<&str> {
         self.model.label()
+    }
+
+    fn remote(&self) -> Option<Remote<'_>> {
+        self.model.remote()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sommelier_handoff::HANDOFF_TO_SPECIALIST;
 use sommelier_protocol::sequence::{self, Violation};
 use sommelier_protocol::{Message, ModelRequest, ModelResponse, ToolChoice};
-use sommelier_runtime::{Model, ModelError};
+use sommelier_runtime::{Model, ModelError, Remote};
 
 use crate::Freedom;
 
@@ -98,6 +98,10 @@ impl<M: Model> Model for Witness<M> {
 
     fn label(&self) -> Option<&str> {
         self.model.label()
+    }
+
+    fn remote(&self) -> Option<Remote<'_>> {
+        self.model.remote()
     }
 }
 
