@@ -2,6 +2,7 @@
 
 use opentelemetry::trace::{SpanKind, Status};
 use opentelemetry::{Array, KeyValue, StringValue, Value};
+use serde_json::Value as Json;
 use sommelier_metrics::{ClosedSpan, FieldValue, names};
 
 /// The fields that are no attributes, since a span has a place of its own for them.
@@ -48,7 +49,11 @@ pub(crate) fn attributes(span: &ClosedSpan, seen: &Seen<'_>) -> Vec<KeyValue> {
     // What was said, where it is told at all, under the two names that every kind of span has there.
     for (name, words) in SAID {
         if let Some(said) = words.iter().find_map(|words| span.fields.text(words)) {
-            add(name, said);
+            // A root's words are what a viewer has in its list of traces.
+            match plain(said).filter(|_| span.name == names::INVOKE_WORKFLOW) {
+                Some(text) => add(name, &text),
+                None => add(name, said),
+            }
         }
     }
     // The name before it was changed; viewers have not followed yet.
@@ -64,6 +69,14 @@ const SAID: [(&str, [&str; 2]); 2] = [
     ("input.value", [names::INPUT_MESSAGES, names::TOOL_ARGUMENTS]),
     ("output.value", [names::OUTPUT_MESSAGES, names::TOOL_RESULT]),
 ];
+
+/// The words of messages that are just one, with one text in it.
+fn plain(messages: &str) -> Option<String> {
+    let messages: Json = serde_json::from_str(messages).ok()?;
+    let [message] = messages.as_array()?.as_slice() else { return None };
+    let [part] = message.get("parts")?.as_array()?.as_slice() else { return None };
+    (part.get("type")? == "text").then(|| part.get("content")?.as_str().map(str::to_owned))?
+}
 
 /// What is known of a span besides its fields.
 #[derive(Clone, Copy, Debug, Default)]

@@ -186,6 +186,10 @@ fn words_are_sent_where_they_are_asked_for() {
             values[0]
         );
     }
+    // What stands in a list of traces is read by people.
+    let root = spans.iter().find(|span| span.name.starts_with("invoke_workflow")).unwrap();
+    let words = ["input.value", "output.value"].map(|name| root.attribute(name));
+    assert_eq!(words, ["Wine, please.", "A Barolo, then."]);
     let told = format!("{:?}", sent(false));
     for words in ["Wine", "wine", "Barolo", "bread", "input.value", "output.value", "gen_ai.input"] {
         assert!(!told.contains(words), "{words}: {told}");
