@@ -29,3 +29,20 @@ impl Ahead {
         self.bytes.extend(part);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body in chunks of a byte each is used in a million steps: each costs what its bytes cost, and not what the rest does.
+    #[test]
+    fn what_is_used_is_passed_over_and_the_rest_is_not_moved() {
+        let mut ahead = Ahead::default();
+        ahead.add(b"teapot");
+        let begin = ahead.bytes().as_ptr();
+        ahead.skip(3);
+        assert_eq!((ahead.bytes(), ahead.bytes().as_ptr()), (&b"pot"[..], begin.wrapping_add(3)));
+        ahead.add(b"s");
+        assert_eq!((ahead.bytes(), ahead.used), (&b"pots"[..], 0));
+    }
+}
