@@ -218,7 +218,9 @@ impl<L: Line> Wire<L> {
             Some(length) if length > self.limits.max_body => return self.too_large(),
             _ => {}
         }
-        if head.header("expect").is_some_and(|wish| wish.eq_ignore_ascii_case("100-continue")) {
+        // An old client knows no answer before the answer.
+        let waits = head.header("expect").is_some_and(|wish| wish.eq_ignore_ascii_case("100-continue"));
+        if waits && !head.is_old {
             let _ = self.line.write_all(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
         let mut body = Vec::new();

@@ -232,6 +232,21 @@ fn a_body_may_come_in_the_smallest_chunks() {
     assert!(said.ends_with("\r\n\r\n65536"), "{said}");
 }
 
+/// RFC 9110, 10.1.1: who waits is told to go on, and a client of HTTP/1.0 would take that for its answer.
+#[test]
+fn who_waits_to_send_a_body_is_told_to_go_on() {
+    let server = server(4, |target| Answer::whole(200, "text/plain", target));
+    let said = |version: &str| {
+        let head = format!(
+            "POST /a HTTP/{version}\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-length: 3\r\n\r\n"
+        );
+        let told = told(&server, &format!("{head}tea"));
+        told.lines().filter(|line| line.starts_with("HTTP/")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(said("1.1"), ["HTTP/1.1 100 Continue", "HTTP/1.1 200 OK"]);
+    assert_eq!(said("1.0"), ["HTTP/1.1 200 OK"]);
+}
+
 /// RFC 9112, 7.1: what one server takes for the end of a chunk and another does not is how one request is hidden in another.
 #[test]
 fn chunks_are_what_the_standard_says_and_nothing_like_it() {

@@ -85,7 +85,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// JSON in which nothing moves the cursor of a terminal, ends a line or turns the writing direction. Such characters stand in strings
 /// alone, where JSON has another way to write them.
 pub(crate) fn tame(json: String) -> String {
-    if json.is_ascii() {
+    if json.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_control()) {
         return json;
     }
     let mut tame = String::with_capacity(json.len());
@@ -123,6 +123,8 @@ mod tests {
         let json = tame(serde_json::to_string(text).unwrap());
         assert_eq!(json, r#""a\u001b\n\u009b2J\u202e\u2028\u0085é🙂""#);
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        // The last control of ASCII is the one that JSON lets pass.
+        assert_eq!(tame(serde_json::to_string("a\u{7f}").unwrap()), r#""a\u007f""#);
     }
 
     #[test]
