@@ -225,11 +225,14 @@ impl From<JournalError> for Fault {
             JournalError::Unfit(_) => ("unfit", Whose::Caller),
             _ => ("journal", Whose::Journal),
         };
-        let typed = if code == "damaged" { "; `sommelier verify` tells all that is damaged" } else { "" };
+        let typed = match code {
+            "damaged" => "; `sommelier verify` tells all that is damaged",
+            "broken" => "; the same call reads what is there and goes on",
+            _ => "",
+        };
         let advice = match code {
             "full" => "; what is on record is safe, and the same call goes on when there is room",
             "busy" => "; try again",
-            "broken" => "; the same call reads what is there and goes on",
             _ => "",
         };
         Self::new(code, whose, format!("{error}{advice}")).typed(typed)

@@ -1,7 +1,8 @@
 //! What is new, as it comes: server-sent events.
 //!
 //! A stream looks at the journal and tells what differs from what its page has. So it tells also what another process has done,
-//! and a page that was away is told the rest: the number of the last record that it saw is all that there is to know of it.
+//! and a page that was away is told the rest: the number of the last record that it saw is all that there is to know of it. Where
+//! the journal cannot be read the stream ends, and none begins: the page would look as if nothing had happened.
 //!
 //! | event | what it is |
 //! |---|---|
@@ -41,7 +42,7 @@ pub(super) fn chat(
     run: &str,
     (ends, request): (Ends, &Request),
 ) -> Result<Answer, Fault> {
-    if app.last_record(run) == 0 && app.work(run).is_none() {
+    if app.desk.store.head(run)?.seq == 0 && app.work(run).is_none() {
         return Err(unknown_run(run));
     }
     let seen = seen(request);
@@ -52,9 +53,9 @@ pub(super) fn chat(
     Ok(watched(stream, move |is_time| {
         let now = (app.last_record(&run), app.changes());
         if place == Some(now) && !(is_time && is_going) {
-            return String::new();
+            return Some(String::new());
         }
-        let Ok(view) = View::of(app, &session, &run) else { return String::new() };
+        let view = View::of(app, &session, &run).ok()?;
         place = Some(now);
         is_going = view.is_going;
         let mut out = String::new();
@@ -68,32 +69,37 @@ pub(super) fn chat(
             push("state", None, &view.state, &mut out);
             state = view.state;
         }
-        out
+        Some(out)
     }))
 }
 
 /// The events of the inbox.
-pub(super) fn inbox(app: &'static App, session: &Session, (ends, request): (Ends, &Request)) -> Answer {
+pub(super) fn inbox(
+    app: &'static App,
+    session: &Session,
+    (ends, request): (Ends, &Request),
+) -> Result<Answer, Fault> {
+    app.desk.store.heads()?;
     let stream = app.streams.enter(ends, request);
     let (session, from, mut state, mut place) = (session.clone(), inbox::from(request), Markup::new(), None);
-    watched(stream, move |is_time| {
-        // Whether any run has gone on is soon known.
-        let Some(heads) = is_time.then(|| app.desk.store.heads().ok()).flatten() else {
-            return String::new();
-        };
-        if place.as_ref() == Some(&heads) {
-            return String::new();
-        }
-        let Ok(cards) = inbox::cards(app, &session, from) else { return String::new() };
-        place = Some(heads);
-        if cards == state {
-            return String::new();
-        }
-        state = cards;
+    Ok(watched(stream, move |is_time| {
         let mut out = String::new();
-        push("state", None, &state, &mut out);
-        out
-    })
+        if !is_time {
+            return Some(out);
+        }
+        // Whether any run has gone on is soon known.
+        let heads = app.desk.store.heads().ok()?;
+        if place.as_ref() == Some(&heads) {
+            return Some(out);
+        }
+        let cards = inbox::cards(app, &session, from).ok()?;
+        place = Some(heads);
+        if cards != state {
+            state = cards;
+            push("state", None, &state, &mut out);
+        }
+        Some(out)
+    }))
 }
 
 /// The last record that the page has: what it was made of, or what it has heard since.
@@ -103,8 +109,9 @@ fn seen(request: &Request) -> u64 {
     heard.or_else(after).unwrap_or_default()
 }
 
-/// A stream of what `look` finds new. It is told whether it is time to look for what no record tells.
-fn watched(stream: Stream, mut look: impl FnMut(bool) -> String + Send + 'static) -> Answer {
+/// A stream of what `look` finds new, which is `None` where nothing can be found any more. It is told whether it is time to look for
+/// what no record tells.
+fn watched(stream: Stream, mut look: impl FnMut(bool) -> Option<String> + Send + 'static) -> Answer {
     let start = Instant::now();
     let (mut looked, mut sent, mut is_ending) = (None::<Instant>, Instant::now(), false);
     Answer::live("text/event-stream; charset=utf-8", move |stop: &Stop| {
@@ -122,7 +129,7 @@ fn watched(stream: Stream, mut look: impl FnMut(bool) -> String + Send + 'static
             if is_time {
                 looked = Some(Instant::now());
             }
-            let mut news = look(is_time);
+            let mut news = look(is_time)?;
             if is_first {
                 news.insert_str(0, "retry: 1000\n\n");
             }

@@ -129,6 +129,7 @@ pub(super) fn said(fault: &Fault) -> String {
         "unknown_question" | "other_question" => "; the inbox shows what is asked now",
         "answered_before" => "; its conversation shows what came of it",
         "key_reused" => "; say it once more on the conversation's page as it is now",
+        "broken" => "; whoever has this server has to end it and start it again, which reads what is there",
         "damaged" | "diverged" => "; whoever has this server has to look at the journal",
         _ => "",
     };

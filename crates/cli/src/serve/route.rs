@@ -137,7 +137,7 @@ fn look(app: &'static App, session: &Session, ends: Ends, request: &Request) -> 
         ["runs"] => runs::all(app, session, request),
         ["runs", run] => runs::one(app, session, run),
         ["inbox"] => inbox::page(app, session, request),
-        ["inbox", "events"] => Ok(live::inbox(app, session, (ends, request))),
+        ["inbox", "events"] => live::inbox(app, session, (ends, request)),
         _ => return page::told(app, session, 404, "There is no such page.", None),
     };
     looked.unwrap_or_else(|fault| page::fault(app, session, &fault, None))
