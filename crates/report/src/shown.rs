@@ -171,13 +171,26 @@ fn columns_of(c: char) -> usize {
     }
 }
 
-/// Bytes: `105 B`, `12.4 kB`, `3.0 MB`.
+/// A size, to the byte: `105 B`, `1184 B`, `12,345 B`. It is the size that the records, the inbox and the tree tell too, so
+/// whoever looks for it finds it.
 pub(crate) fn bytes(count: u64) -> String {
-    match count {
-        0..1_000 => format!("{count} B"),
-        1_000..1_000_000 => format!("{}.{} kB", count / 1_000, count % 1_000 / 100),
-        _ => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
+    format!("{} B", grouped(count))
+}
+
+/// A number as people read it: from five digits on with a mark at the thousands.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    if digits.len() < 5 {
+        return digits;
     }
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in (0..digits.len()).rev().zip(digits.chars()) {
+        grouped.push(digit);
+        if place > 0 && place % 3 == 0 {
+            grouped.push(',');
+        }
+    }
+    grouped
 }
 
 /// How long after the beginning something happened: as a [`duration`] within the first minute, and as a clock shows it after.

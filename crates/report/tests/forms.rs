@@ -109,3 +109,26 @@ fn what_was_refused_is_written_beside_its_cross() {
     assert_eq!(told, ["refused:", "budget spent", "refused by route", "refused by cap"]);
     assert!(!svg::STYLE.contains(".line.refused{stroke-dasharray"), "a dashed arrow comes back");
 }
+
+/// What crossed and what stayed behind is told to the byte in each form, however much it is: it is the size that records and the
+/// inbox tell.
+#[test]
+fn a_size_is_told_to_the_byte() {
+    let mut story = people().story();
+    for hop in &mut story.hops {
+        (hop.package_bytes, hop.history_bytes, hop.reference_bytes) = (1_184, 12_345, 1_048_576);
+        hop.left_behind[0].bytes = 99_999;
+    }
+    let (page, drawing, diagram) = (html::page(&story), svg::document(&story), mermaid::document(&story));
+    let told = text::document(&story);
+    for (form, sizes) in [
+        (&page, ["<dt>crossed</dt><dd>1184 B</dd>", "<h4>Left behind <b>12,345 B</b></h4>", ">99,999</td>"]),
+        (&page, ["<p class=\"muted\">and 1,048,576 B that may be read", ">handoff 1 · 1184 B</text>", ""]),
+        (&drawing, [">handoff 1 · 1184 B</text>", ">12,345 B left behind</text>", ""]),
+        (&diagram, ["handoff, 1184 B cross, 12,345 B left behind", "", ""]),
+        (&told, ["1 handoff: 1184 B crossed, 12,345 B left behind;", "   99,999 B  what it was told", ""]),
+    ] {
+        let missing: Vec<&str> = sizes.into_iter().filter(|size| !form.contains(size)).collect();
+        assert_eq!(missing, [""; 0], "{form}");
+    }
+}

@@ -5,7 +5,7 @@ use sommelier_protocol::RawJson;
 
 use super::chip;
 use crate::markup::Markup;
-use crate::shown::{bytes, counted, duration, offset};
+use crate::shown::{bytes, counted, duration, grouped, offset};
 use crate::story::{Finding, Hop, Passage, Question};
 use crate::who::Cast;
 
@@ -116,7 +116,7 @@ fn behind(hop: &Hop, is_taken: bool, out: &mut Markup) {
         out.raw("<tr><td>")
             .value(&piece.what)
             .raw("</td><td class=\"num\">")
-            .own(piece.bytes)
+            .own(grouped(piece.bytes))
             .raw("</td></tr>");
     }
     out.raw("</tbody></table>");
