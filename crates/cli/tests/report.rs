@@ -228,8 +228,13 @@ fn a_terminal_is_told_how() {
     let said = place.hears_at_a_terminal("", &["report", "guest-7"]);
     assert_eq!((said.code, &*said.out), (2, ""));
     assert!(said.err.contains("`-o report.html`") && said.err.contains("`--format text`"), "{}", said.err);
+    // There the text has colours, as the tree of spans has.
     let said = place.hears_at_a_terminal("", &["report", "guest-7", "--format", "text"]).fine();
-    assert!(said.starts_with("guest-7  answered"), "{said}");
+    assert!(said.starts_with("\u{1b}[1mguest-7\u{1b}[0m  \u{1b}[32manswered\u{1b}[0m\n"), "{said}");
+    let file = place.path("report.txt");
+    let to_file = ["report", "guest-7", "--format", "text", "-o", file.to_str().unwrap()];
+    place.hears_at_a_terminal("", &to_file).fine();
+    assert!(fs::read_to_string(&file).unwrap().starts_with("guest-7  answered\n"));
 }
 
 #[test]

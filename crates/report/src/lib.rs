@@ -50,6 +50,7 @@ mod telling;
 pub mod text;
 mod timeline;
 mod tree;
+mod used;
 mod who;
 
 pub use markup::Markup;

@@ -114,6 +114,12 @@ pub(crate) fn short(text: &str, columns: usize) -> String {
     format!("{}…", cut(&line, most.count()).0.trim_end())
 }
 
+/// Whether [`short`] leaves a text as it is: one line of no more than so many columns.
+pub(crate) fn is_whole_in(text: &str, columns: usize) -> bool {
+    let (_, left_out) = cut(text, columns.saturating_mul(4).max(64));
+    left_out == 0 && !text.contains(['\n', '\u{2028}', '\u{2029}']) && width(&visible(text)) <= columns
+}
+
 /// A text in one line of at most so many pixels, as letters of a proportional font of 13 pixels are wide at most.
 pub(crate) fn fitting(text: &str, pixels: u32) -> String {
     let line = short(text, usize::try_from(pixels / 4).unwrap_or_default());

@@ -4,7 +4,7 @@
 mod harness;
 
 use harness::{OnRecord, delegates, golden, hostile, people, running_case};
-use sommelier_report::{Finding, html, mermaid, svg, text};
+use sommelier_report::{Finding, What, html, mermaid, svg, text};
 
 /// The page without its style, which has no place in a comparison of what it says.
 fn bare(page: &str) -> String {
@@ -108,6 +108,76 @@ fn what_was_refused_is_written_beside_its_cross() {
     told.dedup();
     assert_eq!(told, ["refused:", "budget spent", "refused by route", "refused by cap"]);
     assert!(!svg::STYLE.contains(".line.refused{stroke-dasharray"), "a dashed arrow comes back");
+}
+
+/// A terminal has what a page has, as long as there: words with their lines, what tools were called with and said, what a question
+/// was and why nothing was found. The answer stands once, at the head.
+#[test]
+fn a_text_has_what_a_page_has() {
+    let mut story = delegates().story();
+    let long = |begin: &str| format!("{begin}\n{}", format!("{begin} ").repeat(400));
+    for event in &mut story.events {
+        match &mut event.what {
+            What::Said { text, .. } => *text = Some(long("said")),
+            What::Ended { text, .. } => *text = Some(long("answer")),
+            What::Replied { text, calls, .. } if !calls.is_empty() => *text = Some(long("beside")),
+            What::Ran { input, output, .. } => {
+                (*input, *output) = (Some(long("called")), Some(long("gave")));
+            }
+            _ => {}
+        }
+    }
+    story.outcome.answer = Some(long("answer"));
+    for question in &mut story.questions {
+        if let Finding::Returned { status, reason, .. } = &mut question.outcome {
+            (*status, *reason) = ("failed".into(), Some("tokens used up".into()));
+        }
+    }
+    let (told, page) = (text::document(&story), html::page(&story));
+    let count = |form: &str, words: &str| form.matches(&format!("{words} ").repeat(399)).count();
+    let all = ["said", "answer", "beside", "called", "gave"];
+    assert_eq!(all.map(|it| count(&told, it)), [1, 1, 4, 1, 1]);
+    assert!(all.iter().all(|it| count(&page, it) > 0));
+    for line in [
+        "         +0 ms  user → supervisor\n                  words:\n                    said\n                    said said",
+        "\n                    arguments:\n                      called\n",
+        "  billing → supervisor: failed, 2 model calls: tokens used up\n                  finding: Paid on 1 May and on 3 May.\n",
+        "  supervisor → billing: asks by ask_billing, 66 B\n                  package: {\"task\":\"Was INV-311 paid twice?\",",
+        "  supervisor → user: the answer above\n",
+        "  supervisor: 3 model calls, 0 runs of tools\n",
+        "  look: 1 run, took 80.0 ms\n",
+    ] {
+        assert!(told.contains(line), "{line:?} in {told}");
+    }
+    assert!(page.contains("billing → supervisor: failed, 2 model calls: tokens used up"));
+}
+
+/// Who allows something sees with what; of a long chat both ends of what stayed behind, and how much lies between.
+#[test]
+fn a_text_tells_what_was_allowed_and_no_more_than_can_be_read() {
+    let mut story = people().story();
+    let piece = story.hops[1].left_behind[0].clone();
+    story.hops[1].left_behind = vec![piece; 20];
+    let told = text::document(&story);
+    let asked =
+        "clerk → Ada: may run pay\n                  what was asked: {\"word\":\"1200 cents to Ada\"}\n";
+    assert!(told.contains(asked), "{told}");
+    assert!(told.contains("\n    behind:      624 B  12 pieces between\n"), "{told}");
+    assert_eq!(told.matches("behind:       52 B  what it was told").count(), 8);
+}
+
+/// A colour says nothing by itself: without it the text is the same.
+#[test]
+fn colours_say_nothing_by_themselves() {
+    for run in [delegates(), people(), hostile()] {
+        let (plain, coloured) = (text::document(&run.story()), text::coloured(&run.story()));
+        let mut bare = String::new();
+        for (place, part) in coloured.split("\u{1b}[").enumerate() {
+            bare.push_str(if place == 0 { part } else { part.split_once('m').unwrap().1 });
+        }
+        assert_eq!(bare, plain);
+        assert!(coloured.contains("\u{1b}[32m") && coloured.contains("\u{1b}[90m") && coloured != plain);
+    }
 }
 
 /// What crossed and what stayed behind is told to the byte in each form, however much it is: it is the size that records and the

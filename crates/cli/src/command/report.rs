@@ -104,6 +104,8 @@ struct Form<'a> {
     format: Format,
     /// The file; stdout when there is none.
     file: Option<&'a Path>,
+    /// Whether a terminal shows it.
+    is_shown: bool,
 }
 
 impl<'a> Form<'a> {
@@ -127,7 +129,7 @@ impl<'a> Form<'a> {
             let why = "a page is not for a terminal: write it to a file with `-o report.html`, or have `--format text`";
             return Err(Fault::caller("usage", why));
         }
-        Ok(Self { format, file })
+        Ok(Self { format, file, is_shown: file.is_none() && teller.is_shown })
     }
 
     fn tell(&self, story: &Story, teller: &mut Teller<'_>) -> Result<(), Fault> {
@@ -161,6 +163,7 @@ impl<'a> Form<'a> {
             Format::Html => html::page(story),
             Format::Mermaid => mermaid::document(story),
             Format::Svg => svg::document(story),
+            Format::Text if self.is_shown => text::coloured(story),
             Format::Text => text::document(story),
             Format::Json => {
                 let document = serde_json::to_string_pretty(story).map_err(io::Error::other)?;

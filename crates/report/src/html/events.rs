@@ -2,14 +2,14 @@
 
 use crate::markup::Markup;
 use crate::shown::{duration, offset};
-use crate::story::{Event, Finding, What};
-use crate::text;
+use crate::story::What;
+use crate::text::{self, Below};
 use crate::who::Cast;
 
 pub(super) fn table(story: &Cast<'_>, out: &mut Markup) {
     out.raw("<table class=\"events\"><caption>All that happened, in order: when it was over, and how long it took</caption><thead><tr><th scope=\"col\" class=\"num\">Over at</th>");
     out.raw("<th scope=\"col\">What</th><th scope=\"col\" class=\"num\">Took</th></tr></thead><tbody>\n");
-    for event in &story.events {
+    for (place, event) in story.events.iter().enumerate() {
         out.raw("<tr><td class=\"num\">").own(offset(event.at_us.saturating_sub(story.began_us)));
         out.raw("</td><td>");
         if let Some(part) = of(story, &event.what) {
@@ -18,7 +18,7 @@ pub(super) fn table(story: &Cast<'_>, out: &mut Markup) {
             out.raw("</span></span></span>");
         }
         out.sentence(&text::said(story, event));
-        more(story, event, out);
+        more(story, place, out);
         out.raw("</td><td class=\"num\">");
         if let Some(took) = event.took_us {
             out.own(duration(took));
@@ -42,38 +42,19 @@ fn of(story: &Cast<'_>, what: &What) -> Option<usize> {
     }
 }
 
-/// What was said, called and given, for who wants to see it.
-fn more(story: &Cast<'_>, event: &Event, out: &mut Markup) {
-    let words = |name: &'static str, words: Option<&str>, out: &mut Markup| {
-        if let Some(words) = words.filter(|words| !words.is_empty()) {
-            out.raw("<details><summary>").raw(name).raw("</summary>").words(words).raw("</details>");
-        }
-    };
-    let data = |name: &'static str, data: Option<&str>, out: &mut Markup| {
-        if let Some(data) = data.filter(|data| !data.is_empty()) {
-            out.raw("<details><summary>").raw(name).raw("</summary>").data(data).raw("</details>");
-        }
-    };
-    match &event.what {
-        What::Said { text, .. } | What::Replied { text, .. } | What::Ended { text, .. } => {
-            words("words", text.as_deref(), out);
-        }
-        What::Ran { input, output, .. } => {
-            data("arguments", input.as_deref(), out);
-            data("result", output.as_deref(), out);
-        }
-        What::Returned { question, .. } => {
-            if let Some(Finding::Returned { finding, .. }) =
-                story.questions.get(*question).map(|it| &it.outcome)
-            {
-                words("finding", finding.as_deref(), out);
-            }
-        }
-        What::Noted { detail, .. } => data("more", detail.as_deref(), out),
-        What::HandedOver { .. }
-        | What::CameBack { .. }
-        | What::Asked { .. }
-        | What::Waited { .. }
-        | What::Decided { .. } => {}
+/// What was said, called and given, for who wants to see it. Of a question the cards above have it.
+fn more(story: &Cast<'_>, place: usize, out: &mut Markup) {
+    let what = story.events.get(place).map(|event| &event.what);
+    if matches!(what, Some(What::Asked { .. } | What::Waited { .. } | What::Decided { .. })) {
+        return;
+    }
+    for Below { name, text, is_data } in text::below(story, place) {
+        out.raw("<details><summary>").raw(name).raw("</summary>");
+        if is_data {
+            out.data(text)
+        } else {
+            out.words(text)
+        };
+        out.raw("</details>");
     }
 }

@@ -4,15 +4,15 @@ use super::{chip, hops};
 use crate::asking::asks_a_person;
 use crate::markup::Markup;
 use crate::shown::offset;
-use crate::story::{Event, Finding, What};
-use crate::text;
+use crate::story::{Event, What};
+use crate::text::{self, Below};
 use crate::who::Cast;
 
 pub(super) fn items(story: &Cast<'_>) -> Vec<Markup> {
-    story.events.iter().map(|event| item(story, event)).collect()
+    story.events.iter().enumerate().map(|(place, event)| item(story, place, event)).collect()
 }
 
-fn item(story: &Cast<'_>, event: &Event) -> Markup {
+fn item(story: &Cast<'_>, place: usize, event: &Event) -> Markup {
     let mut out = Markup::new();
     match &event.what {
         What::Said { from, text, .. } => said(story, *from, text.as_deref(), &mut out),
@@ -50,27 +50,14 @@ fn item(story: &Cast<'_>, event: &Event) -> Markup {
         }
         What::Waited { ask } => waited(story, event, *ask, &mut out),
         What::Decided { ask } => decided(story, event, *ask, &mut out),
-        What::Noted { agent, detail, .. } => {
-            let by = agent.unwrap_or(usize::MAX);
-            begin(story, event, by, &mut out);
-            out.sentence(&behind_the_name(story, event, by));
-            more("more", detail.as_deref(), &mut out);
-            out.raw("</div>");
+        What::Noted { agent, .. } => {
+            told_below(story, (place, event), agent.unwrap_or(usize::MAX), &mut out);
         }
         What::CameBack { from, .. } => line(story, event, *from, &mut out),
         What::Asked { question } => {
             line(story, event, story.questions.get(*question).map_or(usize::MAX, |it| it.from), &mut out);
         }
-        What::Returned { question, by } => {
-            begin(story, event, *by, &mut out);
-            out.sentence(&behind_the_name(story, event, *by));
-            if let Some(Finding::Returned { finding, .. }) =
-                story.questions.get(*question).map(|it| &it.outcome)
-            {
-                more("finding", finding.as_deref(), &mut out);
-            }
-            out.raw("</div>");
-        }
+        What::Returned { by, .. } => told_below(story, (place, event), *by, &mut out),
     }
     out
 }
@@ -126,6 +113,16 @@ fn decided(story: &Cast<'_>, event: &Event, ask: usize, out: &mut Markup) {
 fn line(story: &Cast<'_>, event: &Event, by: usize, out: &mut Markup) {
     begin(story, event, by, out);
     out.sentence(&behind_the_name(story, event, by)).raw("</div>");
+}
+
+/// An event in a line, with what this has no room for.
+fn told_below(story: &Cast<'_>, (place, event): (usize, &Event), by: usize, out: &mut Markup) {
+    begin(story, event, by, out);
+    out.sentence(&behind_the_name(story, event, by));
+    for Below { name, text, .. } in text::below(story, place) {
+        more(name, Some(text), out);
+    }
+    out.raw("</div>");
 }
 
 /// What happened, in a line, behind the name of whose it is.

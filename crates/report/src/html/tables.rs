@@ -1,11 +1,10 @@
 //! What was used, and the matrix of ways.
 
-use std::collections::BTreeMap;
-
 use crate::markup::Markup;
 use crate::shown::{counted, duration};
-use crate::story::{Kind, Matrix, Passes, Spent, Way, What, is_denied};
+use crate::story::{Kind, Matrix, Passes, Spent, Way};
 use crate::text::{gone, share, since};
+use crate::used::{self, ToolUse};
 use crate::who::Cast;
 
 /// Branches that lie deeper are indented no further.
@@ -94,24 +93,14 @@ fn branches(story: &Cast<'_>, out: &mut Markup) {
 
 /// What the tools did, by name.
 fn tools(story: &Cast<'_>, out: &mut Markup) {
-    let mut tools: BTreeMap<&str, Use> = BTreeMap::new();
-    for event in &story.events {
-        if let What::Ran { tool, error, approval, .. } = &event.what
-            && !approval.as_deref().is_some_and(is_denied)
-        {
-            let used = tools.entry(tool).or_default();
-            used.runs += 1;
-            used.failed += u64::from(error.is_some());
-            used.took_us = used.took_us.saturating_add(event.took_us.unwrap_or_default());
-        }
-    }
+    let tools = used::tools(story);
     if tools.is_empty() {
         return;
     }
     out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tools\"><table class=\"stack\"><caption>With which tools</caption>");
     out.raw("<thead><tr><th scope=\"col\">Tool</th><th scope=\"col\" class=\"num\">Runs</th>");
     out.raw("<th scope=\"col\" class=\"num\">Failed</th><th scope=\"col\" class=\"num\">Took</th></tr></thead><tbody>");
-    for (tool, Use { runs, failed, took_us }) in tools {
+    for (tool, ToolUse { runs, failed, took_us }) in tools {
         out.raw("<tr><th scope=\"row\">")
             .code(tool)
             .raw("</th><td class=\"num\" data-of=\"Runs\">")
@@ -123,14 +112,6 @@ fn tools(story: &Cast<'_>, out: &mut Markup) {
             .raw("</td></tr>");
     }
     out.raw("</tbody></table></div>\n");
-}
-
-/// How a tool was used.
-#[derive(Default)]
-struct Use {
-    runs: u64,
-    failed: u64,
-    took_us: u64,
 }
 
 fn row(spent: &Spent, out: &mut Markup) {
