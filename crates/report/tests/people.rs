@@ -3,7 +3,7 @@
 
 mod harness;
 
-use harness::{OnRecord, held, pay, people, running_case};
+use harness::{OnRecord, delegates, held, pay, people, running_case};
 use sommelier_handoff::{Agent, Answer, Relay};
 use sommelier_report::{Markup, Story, What, html, text};
 use sommelier_runtime::{ScriptedModel, script};
@@ -88,4 +88,29 @@ fn a_text_reads_as_people_write() {
     assert!(told.contains("  1 of 1 handoff, by the cap of the guards\n"), "{told}");
     let page = html::page(&running_case().story());
     assert!(page.contains("<dt>handoff</dt><dd>1</dd>") && page.contains("<dt>agents</dt><dd>2</dd>"));
+}
+
+/// A card has a time of its own beside how long something took, and says what it is the time of.
+#[test]
+fn a_time_says_what_it_is_the_time_of() {
+    let (people, delegates) = (html::page(&people().story()), html::page(&delegates().story()));
+    let mut told = Vec::new();
+    for page in [people, delegates] {
+        for rest in page.split("<span class=\"muted\">, ").skip(1) {
+            told.push(rest.split_once(',').unwrap().0.to_owned());
+        }
+        assert!(!page.contains("<span class=\"muted\">at +"), "{page}");
+    }
+    let times = [
+        "refused at +2:03:04.360",
+        "handed over at +2:03:04.480",
+        "refused at +2:03:04.560",
+        "asked at +120.0 ms",
+        "asked at +2:03:04.560",
+        "handed over at +600.0 ms",
+        "asked at +80.0 ms",
+        "asked at +80.0 ms",
+        "asked at +480.0 ms",
+    ];
+    assert_eq!(told, times);
 }

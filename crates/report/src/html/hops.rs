@@ -36,9 +36,14 @@ pub(super) fn one(story: &Cast<'_>, hop: &Hop, out: &mut Markup) {
     }
     out.raw("</h3><p class=\"by\">");
     verdict(hop, out);
-    out.raw(" <span class=\"muted\">at ").own(offset(hop.at_us.saturating_sub(story.began_us)));
+    out.raw("<span class=\"muted\">, ").raw(when(hop)).raw(" at ");
+    out.own(offset(hop.at_us.saturating_sub(story.began_us)));
     if let Some(id) = &hop.id {
         out.raw(", ").code(id);
+    }
+    if let Some(end) = &hop.end {
+        out.raw(", its work: ");
+        chip(end, out);
     }
     out.raw("</span></p></header>");
     ratio(hop.package_bytes, hop.history_bytes, out);
@@ -51,13 +56,7 @@ pub(super) fn one(story: &Cast<'_>, hop: &Hop, out: &mut Markup) {
 
 fn verdict(hop: &Hop, out: &mut Markup) {
     match &hop.outcome {
-        Passage::Taken => {
-            chip("taken", out);
-            if let Some(end) = &hop.end {
-                out.raw(" work: ");
-                chip(end, out);
-            }
-        }
+        Passage::Taken => chip("taken", out),
         Passage::TakenOut => chip("taken_out", out),
         Passage::NotTaken { why } => {
             chip("not_taken", out);
@@ -67,6 +66,16 @@ fn verdict(hop: &Hop, out: &mut Markup) {
             out.raw("<span class=\"chip bad\">refused by ").name(guard).raw("</span> ");
             out.value(detail.as_deref().or(code.as_deref()).unwrap_or_default());
         }
+    }
+}
+
+/// What the time of a handoff is the time of.
+fn when(hop: &Hop) -> &'static str {
+    match hop.outcome {
+        Passage::Taken => "handed over",
+        Passage::TakenOut => "taken out",
+        Passage::NotTaken { .. } => "not taken",
+        Passage::Refused { .. } => "refused",
     }
 }
 
@@ -207,7 +216,7 @@ fn asked(story: &Cast<'_>, question: &Question, out: &mut Markup) {
     }
     out.raw("</h3><p class=\"by\">");
     let (finding, reason) = came_of(question, out);
-    out.raw(" <span class=\"muted\">at ").own(offset(question.at_us.saturating_sub(story.began_us)));
+    out.raw("<span class=\"muted\">, asked at ").own(offset(question.at_us.saturating_sub(story.began_us)));
     if let Some(until) = question.until_us {
         out.raw(", for ").own(duration(until.saturating_sub(question.at_us)));
     }

@@ -26,7 +26,7 @@ pub(super) fn asks(story: &Cast<'_>, out: &mut Markup) {
                 out.raw(" after ").own(duration(answer.at_us.saturating_sub(ask.at_us)));
             }
         }
-        out.raw(" <span class=\"muted\">at ").own(offset(ask.at_us.saturating_sub(story.began_us)));
+        out.raw("<span class=\"muted\">, asked at ").own(offset(ask.at_us.saturating_sub(story.began_us)));
         out.raw(", ").code(&ask.id).raw("</span></p></header>");
         if let Some(text) = ask.answer.as_ref().and_then(|answer| answer.text.as_deref()) {
             out.words(text);
