@@ -20,6 +20,16 @@ impl Story {
         self.runs.iter().filter(|run| run.within.is_none()).count()
     }
 
+    /// The place of the conversation that each run works for.
+    pub(crate) fn conversation_of_runs(&self) -> Vec<usize> {
+        let mut of: Vec<usize> = Vec::with_capacity(self.runs.len());
+        for (place, run) in self.runs.iter().enumerate() {
+            // Who asked stands before.
+            of.push(run.within.and_then(|asker| of.get(asker).copied()).unwrap_or(place));
+        }
+        of
+    }
+
     /// How many conversations came to which end, in the order in which an end was first come to.
     pub fn outcomes(&self) -> Vec<(&str, usize)> {
         let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -41,11 +51,7 @@ impl Story {
         if self.conversation_count() < 2 {
             return vec![self.clone()];
         }
-        // Who asked stands before.
-        let mut of: Vec<usize> = Vec::with_capacity(self.runs.len());
-        for (place, run) in self.runs.iter().enumerate() {
-            of.push(run.within.and_then(|asker| of.get(asker).copied()).unwrap_or(place));
-        }
+        let of = self.conversation_of_runs();
         let mut own: BTreeMap<usize, Own> = BTreeMap::new();
         for (place, root) in of.iter().enumerate() {
             own.entry(*root).or_default().runs.put(place);

@@ -1,15 +1,15 @@
 //! A story from the lines of a trace.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use sommelier_metrics::ClosedSpan;
+use sommelier_metrics::{ClosedSpan, names};
 
 use crate::conversations::UNNAMED;
 use crate::shown::{counted, short};
 use crate::story::{Story, What};
 use crate::telling::{GOES_ON, Teller, WAITS};
-use crate::tree::Tree;
+use crate::tree::{Node, Tree};
 
 /// The most bytes of a file that a story is made of: 256 MiB. What is read of it takes a few times as much memory.
 pub const MOST_BYTES: usize = 256 << 20;
@@ -174,6 +174,43 @@ impl File {
         remarks
     }
 
+    /// Of what is told, what has lost the spans around it: a whole turn where its root is missing, which is written last, and else
+    /// single spans.
+    fn lost(&self, told: &[usize]) -> Vec<String> {
+        let nodes = self.tree.nodes.iter();
+        let whole: BTreeSet<_> =
+            nodes.filter(|node| node.is(names::INVOKE_WORKFLOW)).map(Node::trace).collect();
+        let (mut turns, mut turns_of, mut spans_of) = (BTreeSet::new(), Vec::new(), Vec::new());
+        for place in told {
+            let Some(node) = self.tree.nodes.get(*place).filter(|node| !node.span.is_root()) else {
+                continue;
+            };
+            let name = self.tree.conversation(*place).unwrap_or(UNNAMED).to_owned();
+            if whole.contains(&node.trace()) {
+                spans_of.push(name);
+            } else if turns.insert(node.trace()) {
+                turns_of.push(name);
+            }
+        }
+        let (turns, spans) = (turns_of.len() as u64, spans_of.len() as u64);
+        let died = if turns == 1 { "its process" } else { "their processes" };
+        let ended = (turns > 0).then(|| {
+            format!(
+                "Of {} of {} the file has neither the beginning, with what the user said, nor the end: {died} died, or the file was cut.",
+                counted(turns, "turn", "turns"),
+                listed(&distinct(turns_of)),
+            )
+        });
+        let lost = (spans > 0).then(|| {
+            let names = listed(&distinct(spans_of));
+            match spans {
+                1 => format!("1 span of {names} stands by itself: the line of the one around it is missing."),
+                _ => format!("{spans} spans of {names} stand by themselves: the lines of those around them are missing."),
+            }
+        });
+        ended.into_iter().chain(lost).collect()
+    }
+
     /// What the file does not tell, or could not be read in it.
     fn remarks(&self, story: &Story, told: &[usize]) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -183,16 +220,7 @@ impl File {
                 _ => format!("{count} lines are no spans and were left out, the first of them {first}."),
             });
         }
-        let roots = told.iter().filter_map(|root| self.tree.nodes.get(*root));
-        let lost = roots.filter(|node| !node.span.is_root()).count();
-        match lost {
-            0 => {}
-            1 => remarks
-                .push("The spans around another are not in the file, so it stands by itself.".to_owned()),
-            _ => remarks.push(format!(
-                "The spans around {lost} others are not in the file, so these stand by themselves."
-            )),
-        }
+        remarks.extend(self.lost(told));
         match self.timeless {
             0 => {}
             1 => remarks.push("1 line is of a release that wrote no time of day; its times count from when its process began.".to_owned()),
@@ -200,15 +228,7 @@ impl File {
                 "{count} lines are of a release that wrote no time of day; their times count from when their process began."
             )),
         }
-        let is_said = |what: &What| match what {
-            What::Said { text, .. } | What::Replied { text, .. } => text.is_some(),
-            What::Ran { input, output, .. } => input.is_some() || output.is_some(),
-            _ => false,
-        };
-        let has_packages = story.hops.iter().any(|hop| hop.package.is_some());
-        if !has_packages && !story.events.iter().any(|event| is_said(&event.what)) {
-            remarks.push("No words, arguments or packages are in the trace: they are there only where they were asked for.".to_owned());
-        }
+        remarks.extend(wordless(story));
         remarks.push("A trace tells which ways were gone, and not which there are; what was used, and not how much there was.".to_owned());
         let is_of_people = |what: &What| match what {
             What::Noted { note, .. } => note == WAITS,
@@ -228,6 +248,32 @@ impl File {
         }
         remarks
     }
+}
+
+/// Which conversations have no contents in the file.
+fn wordless(story: &Story) -> Option<String> {
+    let is_said = |what: &What| match what {
+        What::Said { text, .. } | What::Replied { text, .. } => text.is_some(),
+        What::Ran { input, output, .. } => input.is_some() || output.is_some(),
+        What::HandedOver { hop } => story.hops.get(*hop).is_some_and(|hop| hop.package.is_some()),
+        _ => false,
+    };
+    let of = story.conversation_of_runs();
+    let mut has_words: BTreeMap<usize, bool> = BTreeMap::new();
+    for event in &story.events {
+        let conversation = of.get(event.run).copied().unwrap_or(event.run);
+        *has_words.entry(conversation).or_default() |= is_said(&event.what);
+    }
+    let all = has_words.len();
+    let silent: Vec<usize> = has_words.into_iter().filter(|(_, has)| !has).map(|(place, _)| place).collect();
+    let whose = match silent.len() {
+        0 if all > 0 => return None,
+        count if count == all => String::new(),
+        _ => format!(" of {}", story.named(silent)),
+    };
+    Some(format!(
+        "No words, arguments or packages{whose} are in the trace: they are there only where they were asked for."
+    ))
 }
 
 /// Why a line is left out.
@@ -259,6 +305,22 @@ fn must_be_no_record(line: &[u8]) -> Result<(), NoStory> {
         Ok(Exported { conversation, .. }) => Err(NoStory::Records { conversation }),
         Err(_) => Ok(()),
     }
+}
+
+impl Story {
+    /// The names of these runs, for a message.
+    pub(crate) fn named(&self, runs: Vec<usize>) -> String {
+        let path = |run: usize| self.runs.get(run).map(|run| run.path.clone()).unwrap_or_default();
+        let name = |path: String| if path.is_empty() { UNNAMED.to_owned() } else { path };
+        listed(&distinct(runs.into_iter().map(path).map(name).collect()))
+    }
+}
+
+/// Each name once, where it comes first.
+fn distinct(mut names: Vec<String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    names.retain(|name| known.insert(name.clone()));
+    names
 }
 
 /// The first names of many, for a message.

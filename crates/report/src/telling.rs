@@ -28,8 +28,8 @@ pub(crate) struct Teller<'t> {
     nameless: BTreeMap<(&'t str, u64), usize>,
     /// How each conversation ended last.
     before: BTreeMap<usize, String>,
-    /// How many roots lack spans of their beginning.
-    beheaded: usize,
+    /// The runs of the roots that lack spans of their beginning, once for each of these.
+    beheaded: Vec<usize>,
 }
 
 /// What is still to be told, of spans that may stand within each other as deep as the file is long.
@@ -45,7 +45,7 @@ impl<'t> Teller<'t> {
         let mut draft = Draft::default();
         draft.user();
         let (words, nameless, before) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { tree, draft, words, nameless, before, beheaded: 0 }
+        Self { tree, draft, words, nameless, before, beheaded: Vec::new() }
     }
 
     /// Tells of a span that nothing stands around.
@@ -71,7 +71,7 @@ impl<'t> Teller<'t> {
             self.draft.event(node.begin(), run, What::Said { from, to: agent, text });
         }
         if !goes_on && !is_spoken && self.lacks_its_beginning(node, entry) {
-            self.beheaded += 1;
+            self.beheaded.push(run);
         }
         self.tell(within(node, run).collect());
         let end = node.text(names::END).or_else(|| node.text(names::ERROR_TYPE)).unwrap_or("open").to_owned();
@@ -300,10 +300,11 @@ impl<'t> Teller<'t> {
         for (run, used) in story.runs.iter_mut().zip(used).filter(|(run, _)| run.within.is_some()) {
             run.budget = used.spent();
         }
-        if self.beheaded > 0 {
-            let of = counted(self.beheaded as u64, "message is", "messages are");
+        if !self.beheaded.is_empty() {
+            let of = counted(self.beheaded.len() as u64, "message", "messages");
+            let names = story.named(self.beheaded);
             story.remarks.push(format!(
-                "What first followed from {of} not in the file: spans of the beginning are missing."
+                "What first followed from {of} of {names} is not in the file: the lines of the beginning are missing."
             ));
         }
         self.draft.finish(Vec::new())

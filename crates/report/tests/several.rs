@@ -138,7 +138,8 @@ fn a_remark_is_about_what_is_told() {
         [message(10, "tick", "waiting"), message(20, "tack", "answered"), message(30, "toe", "failed")];
     let cut = [&lines[0].concat(), &lines[1][..5].concat(), &lines[2].concat()].map(String::as_str).concat();
     let remarks = |name| Story::of_spans(cut.as_bytes(), Some(name)).unwrap().remarks.join(" ");
-    let (people, alone) = ("a person was waited for", "stand by themselves");
+    let (people, alone) =
+        ("a person was waited for", "neither the beginning, with what the user said, nor the end");
     let says = |name| (remarks(name).contains(people), remarks(name).contains(alone));
     assert_eq!((says("tick"), says("tack"), says("toe")), ((true, false), (false, true), (false, false)));
     let page = html::page(&Story::of_spans(cut.as_bytes(), Some("tick")).unwrap());
@@ -210,8 +211,7 @@ fn a_package_is_never_the_users_words() {
     let last = Story::of_spans(lines[3..].concat().as_bytes(), None).unwrap();
     assert_eq!(words(&last), [Some("I am tick.".to_owned())]);
     assert_eq!(last.outcome.answer.as_deref(), Some("Good day, tick."));
-    let missing =
-        "What first followed from 1 message is not in the file: spans of the beginning are missing.";
+    let missing = "What first followed from 1 message of tick is not in the file: the lines of the beginning are missing.";
     assert_eq!(last.remarks[0], missing);
     // A root of an older release says nothing itself.
     let heard = said("input", "user", "I am tick.");
@@ -282,7 +282,7 @@ fn a_remark_of_one_is_of_one() {
         assert!(remarks.iter().any(|it| it == remark), "{remarks:?}");
     };
     let (timeless, _) = lines[0].split_once(",\"at_us\"").unwrap();
-    says(&lines[1], "The spans around another are not in the file, so it stands by itself.");
+    says(&lines[1], "1 span of tick stands by itself: the line of the one around it is missing.");
     says(
         &format!("{timeless}}}\n"),
         "1 line is of a release that wrote no time of day; its times count from when its process began.",
@@ -319,4 +319,43 @@ fn a_refused_question_says_why() {
         "{page}"
     );
     assert!(page.contains("<caption>Used in all</caption>"));
+}
+
+/// A process that is killed writes no root, and so neither who spoke nor how it ended: that is said in plain words, with the
+/// conversation. What the next process writes of it is whole.
+#[test]
+fn a_turn_that_was_cut_off_is_told_as_such() {
+    let cut = |trace, name| message(trace, name, "answered")[..5].concat();
+    let whole = |trace, name| message(trace, name, "answered").concat();
+    let told = |lines: &[String]| {
+        let remarks = Story::of_spans(lines.concat().as_bytes(), None).unwrap().remarks;
+        remarks.into_iter().filter(|remark| remark.starts_with("Of ")).collect::<Vec<_>>()
+    };
+    let one = "Of 1 turn of tick the file has neither the beginning, with what the user said, nor the end: its process died, or the file was cut.";
+    let both = "Of 3 turns of tick, tock the file has neither the beginning, with what the user said, nor the end: their processes died, or the file was cut.";
+    assert_eq!(told(&[whole(10, "tick")]), [""; 0]);
+    assert_eq!(told(&[cut(10, "tick"), whole(20, "tick"), whole(30, "tock")]), [one]);
+    assert_eq!(told(&[cut(10, "tick"), cut(20, "tick"), cut(30, "tock"), whole(40, "toe")]), [both]);
+}
+
+/// Contents are asked for by each process for itself: which conversations have none is said of these.
+#[test]
+fn a_conversation_without_words_is_named() {
+    let bare = |trace, name| {
+        let words = said("input", "user", &format!("I am {name}."));
+        let lines = message(trace, name, "failed").concat().replace(&words, "\"n\":1");
+        let (begin, rest) = lines.split_once(",\"gen_ai.input.messages\"").unwrap();
+        format!("{begin}{}", &rest[rest.find("},\"at_us").unwrap()..])
+    };
+    let told = |lines: &[String]| {
+        let remarks = Story::of_spans(lines.concat().as_bytes(), None).unwrap().remarks;
+        remarks.into_iter().filter(|remark| remark.starts_with("No words")).collect::<Vec<_>>()
+    };
+    let spoken = message(10, "tick", "answered").concat();
+    let none =
+        "No words, arguments or packages are in the trace: they are there only where they were asked for.";
+    let some = "No words, arguments or packages of tock, toe are in the trace: they are there only where they were asked for.";
+    assert_eq!(told(std::slice::from_ref(&spoken)), [""; 0]);
+    assert_eq!(told(&[bare(20, "tock"), bare(30, "toe")]), [none]);
+    assert_eq!(told(&[spoken, bare(20, "tock"), bare(30, "toe")]), [some]);
 }
