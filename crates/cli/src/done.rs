@@ -13,6 +13,10 @@ use sommelier_runtime::tool::Effect as Class;
 use crate::asked::QuestionRow;
 use crate::words::named;
 
+/// What becomes of words that were said while a question is open.
+pub(crate) const KEPT: &str =
+    "What was said meanwhile is no answer to it, and is kept for the agent until then";
+
 /// What the records of a conversation say of the turn in which they end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Account {

@@ -10,7 +10,7 @@ use sommelier_runner::journal::Record;
 
 use crate::asked::QuestionRow;
 use crate::desk::Desk;
-use crate::done::{Account, DoneRow};
+use crate::done::{Account, DoneRow, KEPT};
 use crate::fault::Fault;
 use crate::file::quoted;
 use crate::words::{in_line, named};
@@ -271,12 +271,7 @@ impl SettledRow {
     fn kept_words(&self) -> Option<String> {
         let kept: Vec<String> =
             self.kept.iter().map(|text| in_sight(&serde_json::Value::from(&**text).to_string())).collect();
-        (!kept.is_empty()).then(|| {
-            format!(
-                "What was said meanwhile is no answer to it, and is kept for the agent until then: {}.",
-                kept.join(", ")
-            )
-        })
+        (!kept.is_empty()).then(|| format!("{KEPT}: {}.", kept.join(", ")))
     }
 }
 

@@ -271,6 +271,29 @@ fn an_approval_is_given_once_and_bound_to_what_was_shown() {
     );
 }
 
+/// Whoever has said them sees no answer, and is told why in the words of the command.
+#[test]
+fn words_while_a_question_is_open_are_told_to_be_kept() {
+    const KEPT: &str = "What was said meanwhile is no answer to it, and is kept for the agent until then:";
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    serve.say("b", BOOKING);
+    assert!(!serve.shows("/chat/b", "wants to run").contains(KEPT));
+    for words in ["<b>yes</b>, do it", "and when are you open?"] {
+        assert_eq!(serve.say("b", words).status, 303);
+    }
+    let kept = format!(
+        "<div id=\"kept\" class=\"card\"><p class=\"by\">{KEPT}</p><div class=\"words\" dir=\"auto\">&lt;b&gt;yes&lt;/b&gt;, do \
+         it</div><div class=\"words\" dir=\"auto\">and when are you open?</div></div>"
+    );
+    assert!(serve.shows("/chat/b", "and when are you open?</div></div>").contains(&kept));
+    assert!(
+        place.then(&["resume", "b"]).out.contains(&format!("\n\n{KEPT} \"<b>yes</b>, do it\", \"and when"))
+    );
+    assert_eq!(serve.answers(&[("word", "reject"), ("text", "not on a Monday")]).status, 303);
+    assert!(!serve.shows("/chat/b", "<bdi>answered</bdi>").contains(KEPT));
+}
+
 #[test]
 fn what_a_command_has_answered_is_told_and_not_done_twice() {
     let place = Place::new();

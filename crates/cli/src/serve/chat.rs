@@ -14,6 +14,7 @@ use super::question;
 use super::route::{LONGEST_REASON, LONGEST_WORDS};
 use crate::asked::QuestionRow;
 use crate::command::report::{diverged, story};
+use crate::done::{Account, KEPT};
 use crate::fault::Fault;
 use crate::stand::{RUNNING, Stand};
 use crate::words::counted;
@@ -208,12 +209,26 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
         out.raw("</div>");
     }
     if let Some(step) = &stand.step {
-        for row in QuestionRow::all(app.desk, run, step, &stand.records) {
-            question::card(session, &row, &mut out);
+        let questions = QuestionRow::all(app.desk, run, step, &stand.records);
+        for row in &questions {
+            question::card(session, row, &mut out);
         }
+        kept(&Account::of(run, &stand.records, &questions).kept, &mut out);
         actions(app, session, run, (status, step), &mut out);
     }
     out
+}
+
+/// What becomes of words that were said while a question is open: whoever has said them sees no answer.
+fn kept(words: &[String], out: &mut Markup) {
+    if words.is_empty() {
+        return;
+    }
+    out.raw("<div id=\"kept\" class=\"card\"><p class=\"by\">").raw(KEPT).raw(":</p>");
+    for words in words {
+        out.words(words);
+    }
+    out.raw("</div>");
 }
 
 /// Whether the user's last words on record are these.
