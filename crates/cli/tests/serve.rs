@@ -317,9 +317,6 @@ fn a_run_is_called_off_while_it_waits_and_while_it_works() {
     assert_eq!(serve.post("/cancel", &[("run", "b"), ("reason", "no money")]).status, 303);
     let page = serve.shows("/chat/b", "cancelled");
     assert!(page.contains("no money"), "{page}");
-    // Agents do not go on by themselves, and the words are not lost.
-    let got = serve.say("b", "hello again");
-    assert!((got.status, got.body.contains("hello again</textarea>")) == (409, true), "{got:?}");
     serve.say("c", RUNNING_CASE);
     let got = serve.say("c", "and quickly");
     assert!(
@@ -329,6 +326,38 @@ fn a_run_is_called_off_while_it_waits_and_while_it_works() {
     serve.post("/cancel", &[("run", "c")]);
     let page = serve.shows("/chat/c", "cancelled");
     assert!(!has_words(&page, "6500 cents"), "{page}");
+}
+
+/// Agents do not go on by themselves, as with the command, and the words are not lost. Whoever says that they shall is heard.
+#[test]
+fn what_a_person_has_ended_is_gone_on_with_where_that_is_said() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    serve.say("b", BOOKING);
+    assert!(!serve.shows("/chat/b", "wants to run").contains("id=\"over\""));
+    serve.post("/cancel", &[("run", "b")]);
+    let page = serve.shows("/chat/b", "id=\"over\"");
+    for words in [
+        "<bdi>cancelled</bdi></span> <span><bdi>booking_agent</bdi> had the turn</span>",
+        "This was called off, so agents do not go on by themselves. <a href=\"/\">Begin a new conversation</a>",
+        "<input type=\"checkbox\" name=\"over\" value=\"go-on\" form=\"say\"> Have the agents go on with this one all the same",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let got = serve.say("b", "Quote Focus pro 3h");
+    assert!(
+        got.status == 409
+            && got.body.contains("\nQuote Focus pro 3h</textarea>")
+            && got.body.contains("id=\"over\""),
+        "{got:?}"
+    );
+    let said = [("run", "b"), ("key", ""), ("text", "Quote Focus pro 3h"), ("over", "go-on")];
+    assert_eq!(serve.post("/say", &said).status, 303);
+    let page = serve.shows("/chat/b", "Focus pro for 3 hours costs 6000 cents.");
+    assert!(
+        !page.contains("id=\"over\"") && page.contains("<bdi>booking_agent</bdi> has the turn"),
+        "{page}"
+    );
 }
 
 const HOSTILE: &str = "<script>alert(1)</script>\"'&<b> \u{202e}evil \u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{1f469}\u{200d}\u{1f373} a/../b?c#d";

@@ -78,6 +78,8 @@ fn a_person_takes_over_and_no_agent_goes_on() {
     assert_eq!(serve.answers(&[("word", "take-over"), ("text", "Kim <b>calls</b> back")]).status, 303);
     let page = serve.shows("/chat/e", "<bdi>taken over</bdi>");
     assert!(page.contains("Kim &lt;b&gt;calls&lt;/b&gt; back") && !page.contains("never said"), "{page}");
+    let over = "A person has taken this over, so agents do not go on by themselves. <a href=\"/\">Begin a new conversation</a>";
+    assert!(page.contains(over) && page.contains("<bdi>booking_agent</bdi> had the turn"), "{page}");
     let got = serve.say("e", "are you there?");
     assert!(got.status == 409 && got.body.contains("are you there?</textarea>"), "{got:?}");
     assert!(serve.get("/runs").body.contains("<bdi>taken over</bdi>"));

@@ -98,7 +98,7 @@ fn new(
     out.raw("<div class=\"examples\"><p class=\"muted\" id=\"try\">Or try</p><ul aria-labelledby=\"try\">");
     for example in EXAMPLES {
         out.raw("<li>");
-        form(session, "/say", "example", &mut out);
+        form(session, "/say", "class=\"example\"", &mut out);
         hidden("run", &encoded(run), &mut out);
         hidden("key", &by_chance()?, &mut out);
         hidden("text", example, &mut out);
@@ -162,7 +162,7 @@ fn whole(
 }
 
 fn composer(session: &Session, run: &str, words: &str, out: &mut Markup) -> Result<(), Fault> {
-    form(session, "/say", "composer", out);
+    form(session, "/say", "class=\"composer\" id=\"say\"", out);
     hidden("run", &encoded(run), out);
     hidden("key", &by_chance()?, out);
     out.raw("<label class=\"sr\" for=\"text\">Your words</label><textarea id=\"text\" name=\"text\" rows=\"2\" required dir=\"auto\" maxlength=\"").own(LONGEST_WORDS).raw("\" placeholder=\"Say something\">");
@@ -192,7 +192,12 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
     chip(status, &mut out);
     if let Some(agent) = &summary.agent {
         out.raw(if status == RUNNING { " <span class=\"dots\">" } else { " <span>" }).value(agent);
-        out.raw(if status == RUNNING { " is at work</span>" } else { " has the turn</span>" });
+        out.raw(match (status, &stand.step) {
+            (RUNNING, _) => " is at work</span>",
+            ("answered", _) => " has the turn</span>",
+            (_, Some(Step::Done(_))) => " had the turn</span>",
+            _ => " has the turn</span>",
+        });
     }
     let counts =
         [counted(summary.hops, "handoff", "handoffs"), counted(summary.records, "record", "records")];
@@ -237,9 +242,14 @@ fn is_heard(records: &[Record], words: &str) -> bool {
     last.is_some_and(|record| record.event.body().contains(&serde_json::Value::from(words).to_string()))
 }
 
+/// Whether a person has ended it, so that agents do not go on by themselves.
+pub(super) fn is_over(status: &str) -> bool {
+    matches!(status, "cancelled" | "taken_over")
+}
+
 fn actions(app: &App, session: &Session, run: &str, (status, step): (&str, &Step), out: &mut Markup) {
     let button = |action: &'static str, name: &'static str, out: &mut Markup| {
-        form(session, action, "inline", out);
+        form(session, action, "class=\"inline\"", out);
         hidden("run", &encoded(run), out);
         out.raw("<button type=\"submit\" class=\"primary\">").raw(name).raw("</button></form>");
     };
@@ -257,9 +267,18 @@ fn actions(app: &App, session: &Session, run: &str, (status, step): (&str, &Step
         button("/again", "Try again", out);
         out.raw("</div>");
     }
+    if is_over(status) {
+        out.raw("<div id=\"over\" class=\"card\" data-keep><p>").raw(match status {
+            "cancelled" => "This was called off, so agents do not go on by themselves. ",
+            _ => "A person has taken this over, so agents do not go on by themselves. ",
+        });
+        link(session, "/", "", "Begin a new conversation", out);
+        // The composer is seen once it is ticked.
+        out.raw("</p><label><input type=\"checkbox\" name=\"over\" value=\"go-on\" form=\"say\"> Have the agents go on with this one all the same</label></div>");
+    }
     if matches!(status, "waiting" | "interrupted" | "running") {
         out.raw("<details id=\"call-off\" class=\"call-off\"><summary>Call this off</summary>");
-        form(session, "/cancel", "inline", out);
+        form(session, "/cancel", "class=\"inline\"", out);
         hidden("run", &encoded(run), out);
         out.raw("<label>Why, for the record <input name=\"reason\" dir=\"auto\" maxlength=\"")
             .own(LONGEST_REASON)

@@ -210,12 +210,8 @@ pub(super) fn icon() -> Answer {
 }
 
 /// The beginning of a form, with the token that makes it one of ours.
-pub(super) fn form(session: &Session, action: &str, class: &'static str, out: &mut Markup) {
-    out.raw("<form method=\"post\" action=\"")
-        .text(&session.at(action))
-        .raw("\" class=\"")
-        .raw(class)
-        .raw("\">");
+pub(super) fn form(session: &Session, action: &str, is: &'static str, out: &mut Markup) {
+    out.raw("<form method=\"post\" action=\"").text(&session.at(action)).raw("\" ").raw(is).raw(">");
     hidden("form_token", &session.form_token, out);
 }
 

@@ -124,7 +124,7 @@ fn arguments(input: Option<&RawJson>, out: &mut Markup) {
 /// One answer: a button with a field where words belong to it, and what comes of it.
 fn answer(session: &Session, row: &QuestionRow, choice: &'static str, out: &mut Markup) {
     let Offered { name, field, class, then } = Offered::of(row, choice);
-    form(session, "/answer", "choice", out);
+    form(session, "/answer", "class=\"choice\"", out);
     hidden("question", &encoded(&row.id), out);
     hidden("digest", &row.digest, out);
     hidden("word", &choice.replace('_', "-"), out);

@@ -209,10 +209,12 @@ fn say(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
     if text.is_empty() {
         return Err(Fault::caller("blank", "there are no words; say something"));
     }
-    let stand = Stand::of(app.desk, run)?;
-    if let end @ ("taken_over" | "cancelled") = &*stand.summary.status {
+    let end = Stand::of(app.desk, run)?.summary.status;
+    // As with the command, which wants `ask --conversation` then.
+    if chat::is_over(&end) && fields.get("over") != Some("go-on") {
         let why = format!(
-            "{run:?} ended as {end}, so agents do not go on by themselves; begin another conversation"
+            "{run:?} ended as {end}, so agents do not go on by themselves; begin a new conversation, or tick that they go on with \
+             this one"
         );
         return Err(Fault::caller("over", why));
     }
