@@ -56,6 +56,7 @@ pub(crate) fn run(sommelier: &Path, driver: &Path, chromium: &Path, pictures: &P
     drop(serve);
     let serve = Serve::start(sommelier, &journal, 0, 0)?;
     course.is_let_in(&serve)?;
+    course.calls_off()?;
     course.shows_what_is_hostile()?;
     course.looks(&asked)?;
     Ok(course.steps)
@@ -365,6 +366,48 @@ impl Course<'_> {
         self.step("and each of them hears of its answer");
         self.is_quiet()?;
         browser.open("about:blank")
+    }
+
+    /// What stands at the lower end of the screen covers nothing of it, and what was called off is gone on with where that is ticked.
+    fn calls_off(&mut self) -> Result<(), Fault> {
+        let browser = self.browser;
+        for (run, width) in [("called-off", 1000), ("called-off-phone", 390)] {
+            self.command(&["ask", "--conversation", run, BOOKING])?;
+            browser.look(width, 800, false)?;
+            self.opens(&format!("/chat/{run}"))?;
+            browser.until("the question is there", "document.querySelector('article.question')")?;
+            browser.run(
+                "window.scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })",
+            )?;
+            browser.click("#call-off summary")?;
+            browser.until(
+                "the field and the button can be hit where they are",
+                "[...document.querySelectorAll('#call-off[open] input[name=reason], #call-off[open] button')].filter((it) => { \
+                 const box = it.getBoundingClientRect(); \
+                 return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === it; }).length === 2",
+            )?;
+            browser.picture(&self.pictures.join(format!("{run}.png")))?;
+            browser.type_in("#call-off input[name=reason]", "no money")?;
+            browser.click("#call-off button")?;
+            browser.until("it is over", "document.querySelector('#over')")?;
+            browser.shows("no money")?;
+            let is_seen =
+                |is: &str| format!("document.querySelector('.composer').checkVisibility() === {is}");
+            browser.until("nobody is invited to go on", &is_seen("false"))?;
+            self.picture(&format!("{run}-over"), width, false)?;
+            browser.click("#over input")?;
+            browser.until("who wants to go on may", &is_seen("true"))?;
+            browser.type_in("#text", "Quote Focus pro 3h")?;
+            browser.click(".composer button")?;
+            browser.shows("6000 cents")?;
+            browser.until(
+                "it is as any other",
+                &format!("!document.querySelector('#over') && {}", is_seen("true")),
+            )?;
+        }
+        browser.look(1200, 860, false)?;
+        self.step("it is called off where nothing covers the button, and gone on with where that is ticked");
+        self.is_quiet()
     }
 
     fn shows_what_is_hostile(&mut self) -> Result<(), Fault> {

@@ -130,6 +130,11 @@
   document.querySelectorAll("[data-live]").forEach(watch);
   if (document.getElementById("feed")) toEnd();
 
+  // Where one calls off is opened at the lower end of the screen, and what is in it would be below.
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.matches(".call-off[open]")) target.scrollIntoView({ block: "nearest" });
+  }, true);
+
   // Enter sends; with Shift it begins a line.
   const text = document.getElementById("text");
   if (text) {
