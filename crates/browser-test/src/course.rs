@@ -259,7 +259,15 @@ impl Course<'_> {
         let browser = self.browser;
         self.command(&["ask", "--conversation", "beside", BOOKING])?;
         browser.until("the inbox hears of it by itself", "document.querySelector('article.question')")?;
-        self.step("what another process asks appears in the inbox");
+        browser.type_in("article.question input[name=text]", "let me think")?;
+        self.command(&["ask", "--conversation", "beside", "or rather not"])?;
+        browser.shows("or rather not")?;
+        let typed = "const field = document.querySelector('article.question input[name=text]'), words = field.value; field.value = ''; \
+                     return words";
+        if browser.run(typed)? != json!("let me think") {
+            return Err("what was typed is gone".into());
+        }
+        self.step("what another process asks appears in the inbox, and what is said there beside what is typed here");
         // Nobody sees the page, which is left as it was, and a command is faster.
         let seen = "Object.defineProperty(document, 'hidden', { value: IS, configurable: true });\
                     document.dispatchEvent(new Event('visibilitychange'))";

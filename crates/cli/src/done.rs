@@ -26,6 +26,8 @@ pub(crate) struct Account {
     pub(crate) before: Vec<DoneRow>,
     /// The ids of the handoffs that were asked for in the turns before.
     pub(crate) hops_before: BTreeSet<Box<str>>,
+    /// The user's newest words of before a question was asked that is open.
+    pub(crate) said: Option<String>,
     /// The user's words that are kept until a question is answered.
     pub(crate) kept: Vec<String>,
     /// Whose replies came in the turn, each once, in the order in which they came first.
@@ -52,7 +54,7 @@ impl Account {
         let mut chronicle = Chronicle::default();
         // How many effects there were when the turn began, and whether the one before has ended.
         let (mut before, mut is_over) = (0, false);
-        let (mut kept, mut is_asked) = (Vec::new(), false);
+        let (mut said, mut kept, mut is_asked) = (None, Vec::new(), false);
         let (mut models, mut declined) = (Vec::<String>::new(), None);
         let (mut hops, mut hops_before) = (BTreeSet::new(), BTreeSet::new());
         for record in records {
@@ -65,8 +67,9 @@ impl Account {
                                 hops_before.append(&mut hops);
                                 models.clear();
                             }
-                            if is_asked {
-                                kept.push(text.to_string());
+                            match is_asked {
+                                true => kept.push(text.to_string()),
+                                false => said = Some(text.to_string()),
                             }
                         }
                         InputKind::HandoffCommitted { hop } => _ = hops.insert(hop.id.clone()),
@@ -100,8 +103,8 @@ impl Account {
         let in_turn = done.split_off(before.min(done.len()));
         let unknown = chronicle.begun().filter(|(.., effect)| may_outlive_a_crash(effect));
         let unknown = unknown.map(|(.., effect)| DoneRow::of(effect));
-        let in_turn = in_turn.into_iter().chain(unknown).collect();
-        Self { done: in_turn, before: done, hops_before, kept, models, declined }
+        let (before, done) = (done, in_turn.into_iter().chain(unknown).collect());
+        Self { done, before, hops_before, said, kept, models, declined }
     }
 }
 

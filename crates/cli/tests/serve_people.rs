@@ -88,3 +88,39 @@ fn a_person_takes_over_and_no_agent_goes_on() {
     let end: Value = place.json(&["runs"])["runs"][0]["status"].clone();
     assert_eq!(end, "taken_over");
 }
+
+/// Whoever decides in the inbox sees what the user wanted, and what was said since; what is long is folded.
+#[test]
+fn a_person_who_decides_sees_what_the_user_has_said() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    let heard = |page: &str| {
+        let (_, rest) = page.split_once("<div class=\"heard\">").unwrap();
+        rest.split_once("<dl class=\"arguments\">").unwrap().0.to_owned()
+    };
+    let words = |words: &str| format!("<div class=\"words\" dir=\"auto\">{words}</div>");
+    serve.say("b", "Quote Focus pro 3h");
+    serve.shows("/chat/b", "answered");
+    serve.say("b", "<b>Book</b> Studio basic for 2 hours tomorrow at 14, for Ada");
+    let page = serve.shows("/inbox", "wants to run");
+    let asked = words("&lt;b&gt;Book&lt;/b&gt; Studio basic for 2 hours tomorrow at 14, for Ada");
+    let begin = format!("<p class=\"by\">The user said</p>{asked}");
+    assert_eq!(heard(&page), format!("{begin}</div>"));
+    serve.say("b", "or rather not");
+    let page = serve.shows("/inbox", "or rather not");
+    let kept = "<p class=\"by\">What was said meanwhile is no answer to it, and is kept for the agent until then:</p>";
+    assert_eq!(heard(&page), format!("{begin}{kept}{}</div>", words("or rather not")));
+    // In the conversation it stands above.
+    assert!(!serve.get("/chat/b").body.contains("class=\"heard\""));
+    serve.answers(&[("word", "reject"), ("text", "not today")]);
+    serve.shows("/chat/b", "<bdi>answered</bdi>");
+
+    let long = format!("Book Studio basic for 2 hours tomorrow at 14, for Ada. {}", "Please. ".repeat(600));
+    serve.say("c", &long);
+    let page = heard(&serve.shows("/inbox", "wants to run"));
+    let line =
+        format!("Book Studio basic for 2 hours tomorrow at 14, for Ada. {}Please.…", "Please. ".repeat(7));
+    let begin = format!("<details class=\"said\"><summary>The user said: <bdi>{line}</bdi></summary>");
+    assert!(page.starts_with(&begin) && page.ends_with("</details></div>"), "{page}");
+    assert!(page.len() < 4_500 && page.contains('…'), "{}", page.len());
+}

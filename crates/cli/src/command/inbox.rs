@@ -105,7 +105,7 @@ fn open(desk: &Desk, left_out: &mut Vec<LeftOut>) -> Result<Vec<QuestionRow>, Fa
 }
 
 /// The questions that are open in a run.
-pub(crate) fn asked_in(desk: &Desk, run: &str) -> Result<Vec<QuestionRow>, Fault> {
+fn asked_in(desk: &Desk, run: &str) -> Result<Vec<QuestionRow>, Fault> {
     let records = desk.records(run)?;
     let replay = desk.replay(run, &records)?;
     Ok(replay.step().map(|step| QuestionRow::all(desk, run, step, &records)).unwrap_or_default())

@@ -14,7 +14,7 @@ use super::question;
 use super::route::{LONGEST_REASON, LONGEST_WORDS};
 use crate::asked::QuestionRow;
 use crate::command::report::{diverged, story};
-use crate::done::{Account, KEPT};
+use crate::done::Account;
 use crate::fault::Fault;
 use crate::stand::{RUNNING, Stand};
 use crate::words::counted;
@@ -216,24 +216,18 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
     if let Some(step) = &stand.step {
         let questions = QuestionRow::all(app.desk, run, step, &stand.records);
         for row in &questions {
-            question::card(session, row, &mut out);
+            question::card(session, row, None, &mut out);
         }
-        kept(&Account::of(run, &stand.records, &questions).kept, &mut out);
+        // Whoever has said them sees no answer.
+        let kept = Account::of(run, &stand.records, &questions).kept;
+        if !kept.is_empty() {
+            out.raw("<div id=\"kept\" class=\"card\">");
+            question::kept(&kept, &mut out);
+            out.raw("</div>");
+        }
         actions(app, session, run, (status, step), &mut out);
     }
     out
-}
-
-/// What becomes of words that were said while a question is open: whoever has said them sees no answer.
-fn kept(words: &[String], out: &mut Markup) {
-    if words.is_empty() {
-        return;
-    }
-    out.raw("<div id=\"kept\" class=\"card\"><p class=\"by\">").raw(KEPT).raw(":</p>");
-    for words in words {
-        out.words(words);
-    }
-    out.raw("</div>");
 }
 
 /// Whether the user's last words on record are these.

@@ -12,14 +12,21 @@ use super::door::Session;
 use super::form::encoded;
 use super::page::{form, hidden};
 use super::route::LONGEST_ANSWER;
+use super::runs::beginning;
+use super::waiting::Said;
 use crate::asked::QuestionRow;
+use crate::done::KEPT;
 use crate::time::shown;
 
 /// Bytes of a value that may stand beside others.
 const LONGEST_BESIDE: usize = 40;
 
-/// Writes a question as a card.
-pub(super) fn card(session: &Session, row: &QuestionRow, out: &mut Markup) {
+/// Characters, and lines, of a user's words that stand unfolded beside a question.
+const LONGEST_SAID: usize = 400;
+const MOST_LINES: usize = 6;
+
+/// Writes a question as a card, with what the user has said where it stands nowhere above.
+pub(super) fn card(session: &Session, row: &QuestionRow, said: Option<&Said>, out: &mut Markup) {
     // The same question has the same id: a page that hears of others leaves what is being typed here alone.
     out.raw("<article class=\"card question\" id=\"q-")
         .text(&encoded(&row.id))
@@ -42,6 +49,9 @@ pub(super) fn card(session: &Session, row: &QuestionRow, out: &mut Markup) {
         .raw("</time>. ")
         .raw(stands(row.asks))
         .raw("</p></header>");
+    if let Some(said) = said {
+        heard(said, out);
+    }
     match row.asks {
         // Why it was refused stands in the line of the handoff.
         "escalation" => refused_by(row, out),
@@ -70,6 +80,35 @@ pub(super) fn card(session: &Session, row: &QuestionRow, out: &mut Markup) {
         .raw(" · digest ")
         .code(&row.digest)
         .raw("</p></article>");
+}
+
+/// What the user has said: folded where it is long.
+fn heard(said: &Said, out: &mut Markup) {
+    // More may be said while the card is kept as it is.
+    out.raw("<div class=\"heard\">");
+    if let Some(words) = &said.before {
+        match words.chars().count() > LONGEST_SAID || words.lines().count() > MOST_LINES {
+            true => {
+                out.raw("<details class=\"said\"><summary>The user said: ").value(&beginning(words));
+                out.raw("</summary>").words(words).raw("</details>");
+            }
+            false => {
+                out.raw("<p class=\"by\">The user said</p>").words(words);
+            }
+        }
+    }
+    if !said.kept.is_empty() {
+        kept(&said.kept, out);
+    }
+    out.raw("</div>");
+}
+
+/// What becomes of words that were said while a question is open.
+pub(super) fn kept(words: &[String], out: &mut Markup) {
+    out.raw("<p class=\"by\">").raw(KEPT).raw(":</p>");
+    for words in words {
+        out.words(words);
+    }
 }
 
 /// What is asked, as it stands behind who asks.

@@ -95,7 +95,7 @@ fn place(request: &Request) -> Option<Changed> {
 fn row(session: &Session, stand: &Stand, out: &mut Markup) {
     let (run, name) = (&stand.summary, encoded(&stand.summary.id));
     out.raw("<li class=\"card\"><div><h2><a href=\"").text(&session.at(&format!("/chat/{name}"))).raw("\">");
-    match beginning(&stand.records) {
+    match first_words(&stand.records) {
         Some(words) => {
             out.value(&words).raw("</a></h2><p class=\"name muted\">").value(&run.id).raw("</p></div><p>")
         }
@@ -124,8 +124,8 @@ fn row(session: &Session, stand: &Stand, out: &mut Markup) {
     out.raw("</li>\n");
 }
 
-/// The beginning of the first words that a user has said in a run, in one line; `None` where nobody has, or where they cannot be read.
-fn beginning(records: &[Record]) -> Option<String> {
+/// The beginning of the first words that a user has said in a run; `None` where nobody has, or where they cannot be read.
+pub(super) fn first_words(records: &[Record]) -> Option<String> {
     let said = records.iter().find_map(|record| {
         let event = &record.event;
         match Entry::read(event.kind(), event.version(), event.body()) {
@@ -136,17 +136,21 @@ fn beginning(records: &[Record]) -> Option<String> {
             _ => None,
         }
     })?;
+    Some(beginning(&said)).filter(|line| !line.is_empty())
+}
+
+/// The beginning of what was said, in one line.
+pub(super) fn beginning(said: &str) -> String {
     // No words are read to their end for a line of them.
     let begin: String = said.chars().take(4 * LONGEST_BEGINNING).collect();
     let line = begin.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((end, _)) = line.char_indices().nth(LONGEST_BEGINNING) else {
-        return Some(if begin.len() < said.len() { line + "…" } else { line })
-            .filter(|line| !line.is_empty());
+        return if begin.len() < said.len() && !line.is_empty() { line + "…" } else { line };
     };
     let kept = line.get(..end).unwrap_or_default();
     // At the end of a word where there is one near: what is one sign to the eye is then not cut in two.
     let end = kept.rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
-    Some(format!("{}…", kept.get(..end).unwrap_or_default()))
+    format!("{}…", kept.get(..end).unwrap_or_default())
 }
 
 /// The page of one run: its report, and its records.

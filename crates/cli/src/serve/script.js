@@ -8,7 +8,8 @@
     return box.content;
   };
 
-  // Puts pieces in the place of those that stand there. One that is marked to be kept stays as it is, with what is typed in it.
+  // Puts pieces in the place of those that stand there. One that is marked to be kept stays as it is, with what is typed in it, but
+  // for what a user has said.
   const put = (now, html) => {
     const fresh = [...made(html).children];
     const ids = new Set(fresh.map((piece) => piece.id));
@@ -17,6 +18,8 @@
       const old = now.children[place];
       if (old && old.id === piece.id) {
         const isOpen = old.matches("details[open]");
+        const [there, here] = [piece, old].map((it) => it.querySelector(".heard"));
+        if (there && here && there.textContent !== here.textContent) here.replaceWith(there);
         if (!old.hasAttribute("data-keep") && !isOpen && old.outerHTML !== piece.outerHTML) old.replaceWith(piece);
       } else {
         const there = [...now.children].find((other) => other.id === piece.id);

@@ -12,24 +12,46 @@ use sommelier_http::locked;
 use sommelier_store::{Head, Journal};
 
 use crate::asked::QuestionRow;
-use crate::command::inbox::{LeftOut, asked_in, sort};
+use crate::command::inbox::{LeftOut, sort};
 use crate::desk::Desk;
+use crate::done::Account;
 use crate::fault::Fault;
 
 /// How long a page waits to tell how many questions there are.
 const SOON: Duration = Duration::from_millis(500);
 
-/// The questions that are open in each run that could be read, as of its head.
+/// Characters that are kept of what a user has said.
+const MOST_SAID: usize = 4_000;
+
+/// What waits in each run that could be read.
 #[derive(Default)]
 pub(super) struct Waiting(Mutex<Seen>);
 
-type Seen = BTreeMap<String, (Head, Vec<QuestionRow>)>;
+type Seen = BTreeMap<String, Run>;
+
+/// What waits in a run.
+struct Run {
+    /// As of this head.
+    head: Head,
+    questions: Vec<QuestionRow>,
+    said: Said,
+}
+
+/// What the user of a run has said that waits.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said {
+    /// The newest words of before the question.
+    pub(super) before: Option<String>,
+    /// Words that were said while it is open.
+    pub(super) kept: Vec<String>,
+}
 
 /// Some of the questions that are open.
 pub(super) struct Asked {
     /// Where they begin among all of them.
     pub(super) from: usize,
-    pub(super) questions: Vec<QuestionRow>,
+    /// Each with what the user of its run has said.
+    pub(super) questions: Vec<(QuestionRow, Said)>,
     /// How many there are.
     pub(super) total: usize,
     /// What could not be read, and may have had more.
@@ -46,7 +68,7 @@ impl Waiting {
     pub(super) fn count(&self, desk: &Desk) -> Option<usize> {
         let mut seen = self.soon()?;
         look(desk, &mut seen).ok()?;
-        Some(seen.values().map(|(_, questions)| questions.len()).sum())
+        Some(seen.values().map(|run| run.questions.len()).sum())
     }
 
     /// So many of them at most, those that are open longest first, behind the first `from`; where there are no more than these, the
@@ -54,10 +76,14 @@ impl Waiting {
     pub(super) fn asked(&self, desk: &Desk, from: usize, most: usize) -> Result<Asked, Fault> {
         let mut seen = locked(&self.0);
         let left_out = look(desk, &mut seen)?;
-        let mut all: Vec<&QuestionRow> = seen.values().flat_map(|(_, questions)| questions).collect();
+        let mut all: Vec<&QuestionRow> = seen.values().flat_map(|run| &run.questions).collect();
         sort(&mut all);
         let from = if from < all.len() { from } else { 0 };
-        let questions = all.iter().skip(from).take(most).copied().cloned().collect();
+        let with_said = |row: &&QuestionRow| {
+            let said = seen.get(&row.run).map(|run| run.said.clone()).unwrap_or_default();
+            ((*row).clone(), said)
+        };
+        let questions = all.iter().skip(from).take(most).map(with_said).collect();
         Ok(Asked { from, questions, total: all.len(), left_out })
     }
 
@@ -81,11 +107,11 @@ fn look(desk: &Desk, seen: &mut Seen) -> Result<Vec<LeftOut>, Fault> {
     let (heads, mut left_out) = (desk.store.heads()?, Vec::new());
     seen.retain(|run, _| heads.contains_key(run));
     for (run, head) in heads {
-        if seen.get(&run).is_some_and(|(at, _)| *at == head) {
+        if seen.get(&run).is_some_and(|known| known.head == head) {
             continue;
         }
         match asked_in(desk, &run) {
-            Ok(questions) => drop(seen.insert(run, (head, questions))),
+            Ok((questions, said)) => drop(seen.insert(run, Run { head, questions, said })),
             Err(fault) => {
                 seen.remove(&run);
                 left_out.push(LeftOut { run, fault });
@@ -93,4 +119,25 @@ fn look(desk: &Desk, seen: &mut Seen) -> Result<Vec<LeftOut>, Fault> {
         }
     }
     Ok(left_out)
+}
+
+/// The questions that are open in a run, and what its user has said.
+fn asked_in(desk: &Desk, run: &str) -> Result<(Vec<QuestionRow>, Said), Fault> {
+    let records = desk.records(run)?;
+    let replay = desk.replay(run, &records)?;
+    let questions = replay.step().map(|step| QuestionRow::all(desk, run, step, &records)).unwrap_or_default();
+    if questions.is_empty() {
+        return Ok((questions, Said::default()));
+    }
+    let Account { said, kept, .. } = Account::of(run, &records, &questions);
+    let kept = kept.iter().map(|words| begin(words)).collect();
+    Ok((questions, Said { before: said.map(|words| begin(&words)), kept }))
+}
+
+/// As much of it as is kept.
+fn begin(words: &str) -> String {
+    match words.char_indices().nth(MOST_SAID) {
+        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
+        None => words.to_owned(),
+    }
 }
