@@ -143,6 +143,17 @@ fn a_run_is_known_again_by_its_first_words() {
         page.contains("1 to 2 of 2; what happened last comes first.") && page.contains("<time>20"),
         "{page}"
     );
+    // Its page begins with the same words, and with its name where nobody has said anything.
+    let page = serve.get("/chat/two").body;
+    for words in [
+        "<title>Quote Focus pro 3h · Sommelier</title>",
+        "<h1><bdi>Quote Focus pro 3h</bdi></h1><p class=\"meta\"><span class=\"name\"><bdi>two</bdi></span> · <a href=\"/runs/two\"",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    drop(SqliteStore::open(place.journal()).unwrap().take_lease("silent", "host", 1, 1).unwrap());
+    let page = serve.get("/chat/silent").body;
+    assert!(page.contains("<h1><bdi>silent</bdi></h1><p class=\"meta\"><a href="), "{page}");
 }
 
 /// However many runs there are a page has a hundred of them, and following the link comes to each of them once, also where runs have gone

@@ -12,6 +12,7 @@ use super::form::encoded;
 use super::page::{self, Place, chip, form, framed, hidden, link};
 use super::question;
 use super::route::{LONGEST_REASON, LONGEST_WORDS};
+use super::runs::first_words;
 use crate::asked::QuestionRow;
 use crate::command::report::{diverged, story};
 use crate::done::Account;
@@ -27,6 +28,8 @@ const EXAMPLES: [&str; 2] = [
 
 /// A conversation as it stands.
 pub(super) struct View {
+    /// The first words that were said in it.
+    first: Option<String>,
     /// The last record that is seen in it.
     pub(super) seq: u64,
     /// What happened, each as the inside of an item.
@@ -46,7 +49,8 @@ impl View {
             None => items(app, run, &stand.records)?,
             Some(_) => story(app.desk, run).map(|(story, _)| html::feed(&story)).unwrap_or_default(),
         };
-        Ok(Self { seq, items, state: state(app, session, run, &stand), is_going })
+        let first = first_words(&stand.records);
+        Ok(Self { first, seq, items, state: state(app, session, run, &stand), is_going })
     }
 
     /// Whether there is such a conversation: something of it is on record, or is being done or was not done here.
@@ -139,8 +143,11 @@ fn whole(
     out.raw(
         "<main id=\"main\" class=\"chat\"><header class=\"talk\"><p class=\"eyebrow\">Conversation</p><h1>",
     )
-    .value(run);
+    .value(view.first.as_deref().unwrap_or(run));
     out.raw("</h1><p class=\"meta\">");
+    if view.first.is_some() {
+        out.raw("<span class=\"name\">").value(run).raw("</span> · ");
+    }
     link(session, &format!("/runs/{}", encoded(run)), "", "Report", &mut out);
     out.raw(" · ");
     link(session, "/", "", "New conversation", &mut out);
@@ -158,7 +165,7 @@ fn whole(
     }
     composer(session, run, words, &mut out)?;
     out.raw("</main>\n");
-    Ok(framed(app, session, status, run, Place::Chat, &out))
+    Ok(framed(app, session, status, view.first.as_deref().unwrap_or(run), Place::Chat, &out))
 }
 
 fn composer(session: &Session, run: &str, words: &str, out: &mut Markup) -> Result<(), Fault> {
