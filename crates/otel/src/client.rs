@@ -62,13 +62,15 @@ impl Failed {
 }
 
 impl Client {
-    pub(crate) fn new(failed: Failed) -> Self {
+    /// One for a collector on this machine, which is not looked for at a proxy, or for another one.
+    pub(crate) fn new(failed: Failed, is_near: bool) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             // Headers may have a key, which must not follow to another host.
             .max_redirects(0)
             .timeout_global(Some(PATIENCE))
             .user_agent(concat!("sommelier/", env!("CARGO_PKG_VERSION")));
+        let config = if is_near { config.proxy(None) } else { config };
         Self { agent: config.build().new_agent(), failed }
     }
 

@@ -44,6 +44,7 @@
 //! - What is sent is a function of the spans, [`span_data`](Traces::closed): the same spans of the same layer have the same
 //!   ids.
 
+mod address;
 mod attributes;
 mod client;
 mod context;

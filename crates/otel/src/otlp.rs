@@ -1,5 +1,6 @@
 //! The way of spans to a collector.
 
+use std::env::VarError;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,9 +16,10 @@ use opentelemetry_sdk::trace::{
     OTEL_BSP_MAX_QUEUE_SIZE_DEFAULT, SpanData, SpanExporter, SpanProcessor,
 };
 use sommelier_metrics::{ClosedSpan, OpenedSpan, SpanSink, SpansLayer};
-use ureq::http::HeaderName;
+use ureq::http::{HeaderName, HeaderValue};
 
 use crate::Traces;
+use crate::address::{self, shown};
 use crate::client::{Client, Failed, Lack, PATIENCE};
 
 /// Spans on their way to a collector, in batches and on a thread of their own.
@@ -148,8 +150,8 @@ impl OtlpBuilder {
     /// Starts the thread that sends. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ExportError::Setup`] when the address is none or has a query or a fragment, or the variable of the headers has a piece that
-    /// is no header.
+    /// [`ExportError::Setup`] when the address is none or has a query or a fragment, the variable of the headers has a piece that
+    /// is no header, or a proxy that the environment names for what is not on this machine cannot be used.
     pub fn start(self) -> Result<Otlp, ExportError> {
         let base = self.endpoint.trim_end_matches('/');
         let endpoint =
@@ -160,21 +162,12 @@ impl OtlpBuilder {
             let detail = detail.replace(&endpoint, &shown).replace(base, &shown);
             ExportError::Setup { endpoint: shown.clone(), detail }
         };
-        let scheme = base.split_once("://").map_or("", |(scheme, _)| scheme);
-        if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-            return Err(bad("it begins with neither http:// nor https://".to_owned()));
-        }
-        // The path would stand behind it, where no collector reads it.
-        if base.contains(['?', '#']) {
-            return Err(bad("it has a `?` or a `#`, behind which nothing of the address of a collector stands; a key belongs into \
-                 the variable OTEL_EXPORTER_OTLP_HEADERS, as in `Authorization=Bearer KEY`"
-                .to_owned()));
-        }
-        headers_are_good().map_err(bad)?;
+        let is_near = address::check(base).map_err(&bad)?;
+        headers_are_good().map_err(&bad)?;
         let failed = Failed::default();
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
-            .with_http_client(Client::new(failed.clone()))
+            .with_http_client(Client::new(failed.clone(), is_near))
             .with_endpoint(endpoint.clone())
             .with_timeout(PATIENCE)
             .build()
@@ -192,33 +185,15 @@ impl OtlpBuilder {
     }
 }
 
-/// An address as it may be told: a name and a password before its host, and what follows a question mark, stay out, also where it is no
-/// address.
-fn shown(address: &str) -> String {
-    let rest = |address: &str| address.split(['?', '#']).next().unwrap_or_default().to_owned();
-    // First, since a password may have each of the others.
-    let Some((before, host)) = address.rsplit_once('@') else { return rest(address) };
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    let (scheme, before) = match before.split_once("//") {
-        Some((scheme, before)) if scheme.trim_end_matches(':').chars().all(is_name) => (scheme, before),
-        _ => ("", before),
-    };
-    let slashes = if scheme.is_empty() { "" } else { "//" };
-    // Behind a question mark it may be a piece of a key as well as a host.
-    let host = if before.contains(['?', '#']) { String::new() } else { format!("@{}", rest(host)) };
-    format!("{scheme}{slashes}...{host}")
-}
-
 /// A piece that is no header is left out by the exporter without a word, and the collector would refuse all spans for want of a key.
 fn headers_are_good() -> Result<(), String> {
-    let set = |name| std::env::var(name).ok().map(|headers| (name, headers));
+    let set = |name| match std::env::var(name) {
+        Err(VarError::NotPresent) => None,
+        set => Some((name, set)),
+    };
     let found = set("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| set("OTEL_EXPORTER_OTLP_HEADERS"));
     let Some((variable, headers)) = found else { return Ok(()) };
-    let is_header = |piece: &str| {
-        piece.split_once('=').is_some_and(|(name, value)| {
-            HeaderName::from_bytes(name.trim().as_bytes()).is_ok() && !value.trim().is_empty()
-        })
-    };
+    let headers = headers.map_err(|_| format!("the variable {variable} is no UTF-8"))?;
     match headers.split_terminator(',').position(|piece| !is_header(piece)) {
         None => Ok(()),
         // It may be a key, and is not told.
@@ -227,6 +202,17 @@ fn headers_are_good() -> Result<(), String> {
             at + 1
         )),
     }
+}
+
+/// Whether this is a header, as the exporter reads it: what stands behind a percent sign in its value may be a character.
+fn is_header(piece: &str) -> bool {
+    let Some((name, value)) = piece.split_once('=') else { return false };
+    let (name, value) = (name.trim(), value.trim());
+    let escaped = value.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
+    HeaderName::from_bytes(name.as_bytes()).is_ok()
+        && !value.is_empty()
+        && HeaderValue::from_str(value).is_ok()
+        && escaped.into_iter().all(|byte| byte == b'\t' || !byte.is_ascii_control())
 }
 
 /// Who sends: what was said of it, else what the environment says, else that it is `sommelier`.

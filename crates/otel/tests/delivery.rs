@@ -4,6 +4,7 @@
 mod collector;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::thread;
 
 use collector::{Arrived, Collector};
@@ -136,6 +137,75 @@ fn an_address_with_a_query_is_refused() {
     }
 }
 
+/// What is no port would be passed over for the usual one, and the spans be sent there. What is wrong is told in words of ours, with
+/// nothing of the address in them but what may be shown.
+#[test]
+fn an_address_that_is_none_is_refused() {
+    let port = "its port is no number from 1 to 65535";
+    for (address, shown, why) in [
+        ("http://127.0.0.1:99999", "http://127.0.0.1:99999", port),
+        ("http://h:0/v1/traces", "http://h:0/v1/traces", port),
+        ("https://h:", "https://h:", port),
+        ("http://ada:s3cret@[::1]:65536", "http://...@[::1]:65536", port),
+        ("http://:80", "http://:80", "it names no host"),
+        ("http://[::1", "http://[::1", "it cannot be read"),
+        ("http://a\u{1b}[2J", "http://a\u{1b}[2J", "it cannot be read"),
+    ] {
+        let Err(refused) = Otlp::to(address).start() else { panic!("{address} was taken") };
+        assert_eq!(refused.to_string(), format!("spans cannot be sent to {shown:?}: {why}"), "{address}");
+    }
+    for good in ["http://ada:s3cret@h:65535", "HTTPS://[::1]:1/x", "http://h"] {
+        assert!(Otlp::to(good).start().is_ok(), "{good}");
+    }
+}
+
+/// What is on this machine is not looked for at a proxy, and for what is elsewhere none is passed over. The variables are those of a
+/// process of its own: this test, once more.
+#[test]
+fn a_proxy_is_for_what_is_elsewhere() {
+    if let Ok(url) = std::env::var("SOMMELIER_TEST_COLLECTOR") {
+        let otlp = Otlp::to(url).start().unwrap();
+        dispatcher::with_default(&watched(&otlp), || three("root", ""));
+        otlp.finish().unwrap();
+        let ended = Otlp::to("http://h:1").start().map(drop);
+        return print!("<{}>", ended.map_or_else(|error| error.to_string(), |()| "good".to_owned()));
+    }
+    for (variable, proxy, told) in [
+        ("HTTP_PROXY", "http://127.0.0.1:1", "good"),
+        ("https_proxy", "http://me:s3cret@127.0.0.1:1", "good"),
+        (
+            "ALL_PROXY",
+            "socks5://me:s3cret@127.0.0.1:1",
+            "spans cannot be sent to \"http://h:1\": the variable ALL_PROXY names no proxy that can be used; it is http://HOST:PORT",
+        ),
+    ] {
+        let collector = Collector::start();
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        for set in [
+            "ALL_PROXY",
+            "all_proxy",
+            "HTTPS_PROXY",
+            "https_proxy",
+            "HTTP_PROXY",
+            "http_proxy",
+            "NO_PROXY",
+            "no_proxy",
+        ] {
+            again.env_remove(set);
+        }
+        let again = again
+            .args(["--exact", "a_proxy_is_for_what_is_elsewhere", "--nocapture"])
+            .env("SOMMELIER_TEST_COLLECTOR", collector.url())
+            .env(variable, proxy)
+            .output()
+            .unwrap();
+        assert!(again.status.success(), "{again:?}");
+        are_threes(&collector.spans(), 1);
+        let out = String::from_utf8(again.stdout).unwrap();
+        assert!(out.contains(&format!("<{told}>")), "{out}");
+    }
+}
+
 /// A collector that takes some says how many it did not, and why. Those are lost, and its words are told, with nothing in them that a
 /// terminal would obey.
 #[test]
@@ -235,7 +305,7 @@ fn a_header_that_is_none_is_told() {
         let ended = Otlp::to("http://127.0.0.1:1").start().map(drop);
         return print!("<{}>", ended.map_or_else(|error| error.to_string(), |()| "good".to_owned()));
     }
-    let told = |headers: &str| {
+    let told = |headers: &OsStr| {
         let again = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_header_that_is_none_is_told", "--nocapture"])
             .env("OTEL_EXPORTER_OTLP_HEADERS", headers)
@@ -250,14 +320,25 @@ fn a_header_that_is_none_is_told() {
              header; right is `Authorization=Bearer KEY`, and a comma between two"
         )
     };
-    for good in ["", "a=b", "Authorization=Bearer s3cret==", "a=b, c = d ,"] {
-        assert_eq!(told(good), "good", "{good:?}");
+    for good in ["", "a=b", "Authorization=Bearer s3cret==", "a=b, c = d ,", "a=%41%2C%zz%", "a=\u{fc}"] {
+        assert_eq!(told(good.as_ref()), "good", "{good:?}");
     }
-    for (bad, piece) in
-        [("s3cret", 1), ("Authorization: Bearer s3cret", 1), ("a=b,s3cret", 2), ("=s3cret", 1), ("a=,b=c", 1)]
-    {
-        assert_eq!(told(bad), at(piece), "{bad:?}");
+    for (bad, piece) in [
+        ("s3cret", 1),
+        ("Authorization: Bearer s3cret", 1),
+        ("a=b,s3cret", 2),
+        ("=s3cret", 1),
+        ("a=,b=c", 1),
+        ("a=b,c=s3\u{1}cret", 2),
+        ("a=s3cret%0d%0ab: c", 1),
+    ] {
+        assert_eq!(told(bad.as_ref()), at(piece), "{bad:?}");
     }
+    #[cfg(unix)]
+    assert_eq!(
+        told(std::os::unix::ffi::OsStrExt::from_bytes(b"a=s3cret\xff")),
+        "spans cannot be sent to \"http://127.0.0.1:1\": the variable OTEL_EXPORTER_OTLP_HEADERS is no UTF-8"
+    );
 }
 
 /// A collector that is slower than the run is not waited for: what there is no room for is lost, and all of it is told.
