@@ -47,6 +47,8 @@ impl Place {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("sommelier-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(name);
+        // A process of this number that was killed may have left it.
+        let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         Self(folder)
     }
