@@ -202,3 +202,20 @@ fn a_size_is_told_to_the_byte() {
         assert_eq!(missing, [""; 0], "{form}");
     }
 }
+
+/// A few pieces that stayed behind stand open beside the package; of many their number and sum do, and they are a click away.
+#[test]
+fn many_pieces_are_folded() {
+    let mut story = people().story();
+    let piece = story.hops[1].left_behind[0].clone();
+    let mut folded = |count: usize| {
+        story.hops[1].left_behind = vec![piece.clone(); count];
+        let card = html::hop(&story, 1);
+        let (begin, _) = card.split_once("<table class=\"pieces\">").unwrap();
+        begin[begin.rfind("<details").unwrap()..].to_owned()
+    };
+    let few = "<details open=\"\"><summary>8 pieces of the sender’s conversation, 416 B</summary>";
+    assert_eq!(folded(8), few);
+    assert_eq!(folded(40), "<details><summary>40 pieces of the sender’s conversation, 2080 B</summary>");
+    assert!(html::STYLE.contains("@media print{details::details-content{display:block"));
+}

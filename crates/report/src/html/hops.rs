@@ -9,6 +9,9 @@ use crate::shown::{bytes, counted, duration, grouped, offset};
 use crate::story::{Finding, Hop, Passage, Question};
 use crate::who::Cast;
 
+/// Of more pieces than this only their sum is seen until they are opened: a long chat has dozens at each of its handoffs.
+const MOST_OPEN: usize = 8;
+
 pub(super) fn all(story: &Cast<'_>, out: &mut Markup) {
     for hop in &story.hops {
         one(story, hop, out);
@@ -120,7 +123,11 @@ fn behind(hop: &Hop, is_taken: bool, out: &mut Markup) {
         out.raw("<p class=\"muted\">The sender’s conversation. Its pieces are not in the source.</p>");
         return;
     }
-    out.raw("<table class=\"pieces\"><thead><tr><th scope=\"col\">Of the sender’s conversation</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead><tbody>");
+    let (count, sum) =
+        (hop.left_behind.len(), hop.left_behind.iter().map(|piece| piece.bytes).fold(0, u64::saturating_add));
+    out.raw(if count > MOST_OPEN { "<details><summary>" } else { "<details open=\"\"><summary>" });
+    out.own(counted(count as u64, "piece", "pieces")).raw(" of the sender’s conversation, ");
+    out.own(bytes(sum)).raw("</summary><table class=\"pieces\"><thead><tr><th scope=\"col\">What</th><th scope=\"col\" class=\"num\">Bytes</th></tr></thead><tbody>");
     for piece in &hop.left_behind {
         out.raw("<tr><td>")
             .value(&piece.what)
@@ -128,7 +135,7 @@ fn behind(hop: &Hop, is_taken: bool, out: &mut Markup) {
             .own(grouped(piece.bytes))
             .raw("</td></tr>");
     }
-    out.raw("</tbody></table>");
+    out.raw("</tbody></table></details>");
 }
 
 /// A package with its sections, opened.
