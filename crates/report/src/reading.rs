@@ -1,9 +1,11 @@
 //! What single values of a journal say, in the words of a story.
 
+use std::ops::Range;
+
 use sommelier_handoff::{
     Answer, Asks, Branch, Entry, HANDOFF_TO_SPECIALIST, InputKind, Measure, Millis, Relay, Run, Step,
 };
-use sommelier_protocol::{Message, ModelResponse, Role};
+use sommelier_protocol::{Message, ModelResponse, Role, ToolResult, ToolUse};
 use sommelier_runner::journal::Event;
 
 use crate::story::{Outcome, Piece, Spent};
@@ -109,10 +111,13 @@ pub(crate) struct Kept {
 impl Kept {
     pub(crate) fn of(messages: &[Message]) -> Self {
         let half = if messages.len() > MOST_PIECES { MOST_PIECES / 2 } else { messages.len() };
-        let (first, rest) = messages.split_at(half);
-        let (between, last) = rest.split_at(rest.len().saturating_sub(half));
-        let pieces = |messages: &[Message]| messages.iter().map(piece).collect();
-        Self { first: pieces(first), between: between.len(), last: pieces(last) }
+        let last = messages.len() - half.min(messages.len() - half);
+        let pieces = |places: Range<usize>| {
+            let before = |place: usize| place.checked_sub(1).and_then(|before| messages.get(before));
+            let piece = |place: usize| Some(piece(before(place), messages.get(place)?));
+            places.filter_map(piece).collect()
+        };
+        Self { first: pieces(0..half), between: last - half, last: pieces(last..messages.len()) }
     }
 
     /// What stays behind, piece by piece, of so many bytes in all; nothing where these are of another conversation.
@@ -130,15 +135,20 @@ impl Kept {
     }
 }
 
-fn piece(message: &Message) -> Piece {
-    let names: Vec<&str> = message.tool_uses().map(|call| call.name()).collect();
-    let results = message.tool_results().count();
-    let what = match (names.is_empty(), results) {
-        (false, _) => format!("reply that calls {}", names.join(", ")),
-        (true, 0) if message.role == Role::Assistant => "reply".to_owned(),
-        (true, 0) => "what it was told".to_owned(),
-        (true, 1) => "result of a tool".to_owned(),
-        (true, _) => format!("results of {results} tools"),
+/// A message, behind the one before it: of the calls in that one it has the results.
+fn piece(before: Option<&Message>, message: &Message) -> Piece {
+    let called: Vec<&str> = message.tool_uses().map(ToolUse::name).collect();
+    let name = |result: &ToolResult| {
+        let mut calls = before.into_iter().flat_map(Message::tool_uses);
+        calls.find(|call| call.id() == result.tool_use_id()).map_or("a tool", ToolUse::name)
+    };
+    let results: Vec<&str> = message.tool_results().map(name).collect();
+    let what = match (&*called, &*results) {
+        ([], []) if message.role == Role::Assistant => "reply".to_owned(),
+        ([], []) => "what it was told".to_owned(),
+        ([], [tool]) => format!("result of {tool}"),
+        ([], tools) => format!("results of {}", tools.join(", ")),
+        (tools, _) => format!("reply that calls {}", tools.join(", ")),
     };
     Piece { what, bytes: message.wire_len() as u64 }
 }

@@ -3,11 +3,12 @@
 
 mod harness;
 
-use harness::{delegates, held, hostile, look, pay, people, running_case};
+use harness::{Look, delegates, held, hostile, look, pay, people, running_case};
 use sommelier_handoff::{Agent, Budget, Delegate, Divergence, HANDOFF_TO_SPECIALIST, Relay, Route};
 use sommelier_report::{Finding, Passage, Source, Spent, Story, What, html};
 use sommelier_runner::journal::Event;
-use sommelier_runtime::{ScriptedModel, script};
+use sommelier_runtime::tool::{CallContext, Failure};
+use sommelier_runtime::{ScriptedModel, Tool, script};
 
 /// When each event happened, where, and of what kind it is.
 fn kinds(story: &Story) -> Vec<(u64, String, String)> {
@@ -146,6 +147,42 @@ fn the_pieces_of_what_is_left_behind_add_up() {
             assert!(hop.left_behind.len() > 1, "{hop:?}");
         }
     }
+}
+
+/// A piece says which tools it has the results of: those that the reply before it calls, in the order of the results.
+#[test]
+fn a_result_that_stays_behind_says_of_which_tool() {
+    let find =
+        Tool::new("find", "Finds a word.", |look: Look, _: &CallContext<'_>| Ok::<_, Failure>(look.word))
+            .read_only();
+    let relay = Relay::builder()
+        .agent(Agent::new("clerk", "").tools([look(), find]))
+        .agent(Agent::new("till", ""))
+        .entry("clerk")
+        .route("clerk", "till")
+        .build()
+        .unwrap();
+    let word = r#"{"word":"Ada"}"#;
+    let model = ScriptedModel::new()
+        .turn("clerk", move |_| script::calls([("tu_1", "find", word), ("tu_2", "look", word)]))
+        // A service may give an id once more.
+        .turn("clerk", move |_| script::call("tu_1", "look", word))
+        .turn("clerk", |_| {
+            let package = r#"{"specialist":"till","task":"Count.","context":{}}"#;
+            script::call("tu_1", HANDOFF_TO_SPECIALIST, package)
+        })
+        .turn("till", |_| script::say("Twelve."));
+    let story = held(relay, model, "c", &["Count it."], &[]).story();
+    let told: Vec<&str> = story.hops[0].left_behind.iter().map(|piece| &*piece.what).collect();
+    let pieces = [
+        "what it was told",
+        "reply that calls find, look",
+        "results of find, look",
+        "reply that calls look",
+        "result of look",
+        "the brackets of the list and the commas in it",
+    ];
+    assert_eq!(told, pieces);
 }
 
 /// Of a conversation of hundreds of messages the first and the last are told, and what lies between in one sum.
