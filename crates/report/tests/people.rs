@@ -114,3 +114,16 @@ fn a_time_says_what_it_is_the_time_of() {
     ];
     assert_eq!(told, times);
 }
+
+/// What is folded stands in the line of what it belongs to, and not at its last letter.
+#[test]
+fn what_is_folded_stands_beside_its_line() {
+    let story = asked(&[(Answer::Approve, "Ada", 65_000)]).story();
+    let page = html::page(&story);
+    let table = page.split_once("<table class=\"events\">").unwrap().1;
+    for told in [feed(&story).as_str(), table] {
+        let before: Vec<&str> = told.split("<details>").collect();
+        let (_, before) = before.split_last().unwrap();
+        assert!(before.len() > 1 && before.iter().all(|before| before.ends_with(' ')), "{told}");
+    }
+}

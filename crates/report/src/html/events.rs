@@ -49,7 +49,7 @@ fn more(story: &Cast<'_>, place: usize, out: &mut Markup) {
         return;
     }
     for Below { name, text, is_data } in text::below(story, place) {
-        out.raw("<details><summary>").raw(name).raw("</summary>");
+        out.raw(" <details><summary>").raw(name).raw("</summary>");
         if is_data {
             out.data(text)
         } else {

@@ -159,6 +159,7 @@ fn words(text: Option<&str>, out: &mut Markup) {
 
 fn more(name: &'static str, data: Option<&str>, out: &mut Markup) {
     if let Some(data) = data.filter(|data| !data.is_empty()) {
-        out.raw("<details><summary>").raw(name).raw("</summary>").data(data).raw("</details>");
+        // A space, since what is folded stands in the line.
+        out.raw(" <details><summary>").raw(name).raw("</summary>").data(data).raw("</details>");
     }
 }

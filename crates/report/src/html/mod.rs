@@ -384,7 +384,7 @@ fn in_box(story: &Cast<'_>, out: &mut Markup) {
     svg::draw(story, None, out);
     out.raw("</div><figcaption>A thick arrow hands the turn over, with the bytes that cross. An arrow that ends in a cross was refused. ");
     out.raw(
-        "A dashed one comes back, a dotted one goes to a person. A circle is a model call, a box a tool.",
+        "A dashed one comes back, a dotted one goes to a person or comes from one. A circle is a model call, a box a tool.",
     );
     if let Some(remark) = Drawn::of(story).remark() {
         out.raw(" <b>").own(remark).raw(": <a href=\"#").own(story.id("time"));
