@@ -205,6 +205,7 @@ impl Course<'_> {
         let port = serve.port();
         drop(serve);
         browser.shows("The connection is lost, and is tried again.")?;
+        self.knows_nothing()?;
         self.step("the server is killed in mid-approval, and the page says so");
         let serve = Serve::start(self.sommelier, self.journal, port, SLOW)?;
         browser.shows("This page is not kept up to date any more.")?;
@@ -235,6 +236,14 @@ impl Course<'_> {
         self.step("another one shows the same, word for word");
         self.is_quiet()?;
         Ok(serve)
+    }
+
+    /// What a page says of a run of which it hears nothing.
+    fn knows_nothing(&self) -> Result<(), Fault> {
+        match self.browser.run("return document.querySelector('#status').textContent")? {
+            told if told == json!("not knownhow this stands now") => Ok(()),
+            told => Err(format!("of a run of which nothing is heard the page says: {told}").into()),
+        }
     }
 
     fn approves(&mut self, url: &str) -> Result<(), Fault> {
@@ -306,6 +315,9 @@ impl Course<'_> {
         let url = self.path()?;
         let port = serve.port();
         drop(serve);
+        browser.shows("The connection is lost, and is tried again.")?;
+        self.knows_nothing()?;
+        self.picture("lost-light", 1200, false)?;
         let serve = Serve::start(self.sommelier, self.journal, port, SLOW)?;
         self.is_let_in(&serve)?;
         self.opens(&url)?;

@@ -37,6 +37,20 @@
     waiting.hidden = told.dataset.waiting === "0";
   };
 
+  // How it stands is not known while nothing is heard of it. The next stream tells it anew, first of all.
+  const forget = () => {
+    const status = document.getElementById("status");
+    const count = document.getElementById("count");
+    if (count) count.textContent = "How many questions wait now is not known.";
+    if (!status) return;
+    const chip = document.createElement("span");
+    chip.className = "chip";
+    chip.textContent = "not known";
+    const words = document.createElement("span");
+    words.textContent = "how this stands now";
+    status.replaceChildren(chip, words);
+  };
+
   const isAtEnd = () => window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 120;
   const toEnd = () => window.scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
 
@@ -77,6 +91,7 @@
       news.addEventListener("error", () => {
         isShutOut = news.readyState === EventSource.CLOSED;
         inVain += 1;
+        if (isShutOut || inVain > 1) forget();
         if (isShutOut) {
           others.postMessage(asking);
           const command = document.createElement("code");
