@@ -289,7 +289,11 @@ impl Course<'_> {
         if said.iter().any(|error| !error.contains("409")) {
             return Err(format!("the console says: {said:#?}").into());
         }
-        self.opens("/chat/beside")?;
+        let kept = browser.run("return document.querySelector('main textarea').value")?;
+        if kept != json!("too late") {
+            return Err(format!("of what was typed there is left: {kept}").into());
+        }
+        browser.click("main a[href$='/chat/beside']")?;
         browser.shows("not on a Monday")?;
         self.step("an answer that comes second is told so, and is not given twice");
         browser.run(&format!("window.sameLoad = true; {}", seen.replace("IS", "true")))?;

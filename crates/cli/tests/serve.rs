@@ -305,6 +305,7 @@ fn words_while_a_question_is_open_are_told_to_be_kept() {
     assert!(!serve.shows("/chat/b", "<bdi>answered</bdi>").contains(KEPT));
 }
 
+/// What was typed is not lost, and its conversation shows what was answered before.
 #[test]
 fn what_a_command_has_answered_is_told_and_not_done_twice() {
     let place = Place::new();
@@ -312,11 +313,44 @@ fn what_a_command_has_answered_is_told_and_not_done_twice() {
     place.says(&["ask", "--conversation", "b", BOOKING]);
     let page = serve.shows("/inbox", "wants to run");
     place.says(&["answer", "b/1/1/0", "reject", "not on a Monday"]);
-    let fields =
-        [("question", &*field(&page, "question")), ("digest", &*field(&page, "digest")), ("word", "approve")];
-    let got = serve.post("/answer", &fields);
-    assert!(got.status == 409 && got.body.contains("has been answered before, with reject"), "{got:?}");
+    let shown = ["question", "digest", "run"].map(|name| (name, field(&page, name)));
+    let fields = shown.iter().map(|(name, value)| (*name, &**value));
+    let said = [("word", "reject"), ("text", "the <b>room</b>\r\nis taken")];
+    let got = serve.post("/answer", &fields.chain(said).collect::<Vec<_>>());
+    assert_eq!(got.status, 409, "{got:?}");
+    for words in [
+        "has been answered before, with reject; its conversation shows what came of it",
+        "What you typed <textarea readonly rows=\"2\" dir=\"auto\">\nthe &lt;b&gt;room&lt;/b&gt;\nis taken</textarea>",
+        "<a href=\"/chat/b\">To the conversation</a>",
+        "<a href=\"/inbox\">To the inbox, which shows what is asked now</a>",
+    ] {
+        assert!(got.body.contains(words), "{words}: {got:?}");
+    }
     assert!(serve.get("/chat/b").body.contains("not on a Monday"));
+    // A form that names no run that there is leads to none.
+    for run in ["", "c", "b%00"] {
+        let got = serve.post(
+            "/answer",
+            &[("question", "b%2F1%2F1%2F0"), ("digest", "0"), ("word", "approve"), ("run", run)],
+        );
+        assert!(got.status == 409 && !got.body.contains("To the conversation"), "{got:?}");
+    }
+}
+
+/// An answer that comes to nothing since another process has the run is on its page still.
+#[test]
+fn an_answer_that_is_on_no_record_is_not_lost() {
+    let place = Place::new();
+    let serve = Serve::start(&place, 0);
+    serve.say("b", BOOKING);
+    serve.shows("/chat/b", "wants to run");
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis();
+    let store = SqliteStore::open(place.journal()).unwrap();
+    drop(store.take_lease("b", "another", u64::try_from(now).unwrap(), 3_600_000).unwrap());
+    assert_eq!(serve.answers(&[("word", "reject"), ("text", "not on a Monday")]).status, 303);
+    let page = serve.shows("/chat/b", "What you said is not on record:");
+    assert!(page.contains("drives") && page.contains("not on a Monday</div>"), "{page}");
+    assert!(page.contains("wants to run"), "{page}");
 }
 
 #[test]

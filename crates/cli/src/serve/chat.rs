@@ -128,7 +128,7 @@ pub(super) fn refused(app: &App, session: &Session, run: &str, words: &str, faul
         true => whole(app, session, status, run, &view, said),
         false => new(app, session, status, run, said),
     });
-    shown.unwrap_or_else(|fault| page::fault(app, session, &fault, None))
+    shown.unwrap_or_else(|fault| page::fault(app, session, &fault, &[]))
 }
 
 fn whole(
@@ -237,10 +237,14 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
     out
 }
 
-/// Whether the user's last words on record are these.
+/// Whether the user's last words on record are these, or the last answer.
 fn is_heard(records: &[Record], words: &str) -> bool {
-    let last = records.iter().rev().find(|record| record.event.kind() == "turn_received");
-    last.is_some_and(|record| record.event.body().contains(&serde_json::Value::from(words).to_string()))
+    let text = serde_json::Value::from(words).to_string();
+    let has_it = |kind: &&str| {
+        let last = records.iter().rev().find(|record| record.event.kind() == *kind);
+        last.is_some_and(|record| record.event.body().contains(&text))
+    };
+    ["turn_received", "human_answered"].iter().any(has_it)
 }
 
 /// Whether a person has ended it, so that agents do not go on by themselves.

@@ -97,18 +97,22 @@ fn short(name: &str) -> String {
     }
 }
 
-/// A page that tells something, with a way to go on.
+/// A page that tells something, with what was typed and is nowhere else, and with ways to go on.
 pub(super) fn told(
     app: &App,
     session: &Session,
     status: u16,
     what: &str,
-    on: Option<(&str, &'static str)>,
+    (typed, on): (&str, &[(&str, &'static str)]),
 ) -> Answer {
     let mut out = Markup::new();
     out.raw("<main id=\"main\" class=\"narrow\"><h1>That did not work</h1>");
     notice(what, &mut out);
-    if let Some((path, name)) = on {
+    if !typed.is_empty() {
+        out.raw("<label>What you typed <textarea readonly rows=\"2\" dir=\"auto\">\n").exact(typed);
+        out.raw("</textarea></label>");
+    }
+    for (path, name) in on {
         out.raw("<p>");
         link(session, path, "", name, &mut out);
         out.raw("</p>");
@@ -118,8 +122,8 @@ pub(super) fn told(
 }
 
 /// A page that tells what went wrong.
-pub(super) fn fault(app: &App, session: &Session, fault: &Fault, on: Option<(&str, &'static str)>) -> Answer {
-    told(app, session, status(fault), &said(fault), on)
+pub(super) fn fault(app: &App, session: &Session, fault: &Fault, on: &[(&str, &'static str)]) -> Answer {
+    told(app, session, status(fault), &said(fault), ("", on))
 }
 
 /// What went wrong, and what can be done about it in a browser.

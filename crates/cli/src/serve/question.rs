@@ -166,6 +166,7 @@ fn answer(session: &Session, row: &QuestionRow, choice: &'static str, out: &mut 
     form(session, "/answer", "class=\"choice\"", out);
     hidden("question", &encoded(&row.id), out);
     hidden("digest", &row.digest, out);
+    hidden("run", &encoded(&row.run), out);
     hidden("word", &choice.replace('_', "-"), out);
     if let Some(field) = field {
         out.raw("<label>").raw(field).raw(" <input name=\"text\" required dir=\"auto\" maxlength=\"");

@@ -126,7 +126,7 @@ fn look(app: &'static App, session: &Session, ends: Ends, request: &Request) -> 
     let looked = match segments.as_slice() {
         // Nor is it shown: a page would be as long as the name, many times over.
         [_, run, ..] if run.len() > MAX_NAME => {
-            return page::told(app, session, 404, "There is no conversation of so long a name.", None);
+            return page::told(app, session, 404, "There is no conversation of so long a name.", ("", &[]));
         }
         [""] => chat::fresh(app, session),
         ["style.css"] => return page::style(),
@@ -138,21 +138,20 @@ fn look(app: &'static App, session: &Session, ends: Ends, request: &Request) -> 
         ["runs", run] => runs::one(app, session, run),
         ["inbox"] => inbox::page(app, session, request),
         ["inbox", "events"] => live::inbox(app, session, (ends, request)),
-        _ => return page::told(app, session, 404, "There is no such page.", None),
+        _ => return page::told(app, session, 404, "There is no such page.", ("", &[])),
     };
-    looked.unwrap_or_else(|fault| page::fault(app, session, &fault, None))
+    looked.unwrap_or_else(|fault| page::fault(app, session, &fault, &[]))
 }
 
 /// What is done. The page that follows shows what came of it.
 fn act(app: &'static App, session: &Session, path: &str, fields: &Fields) -> Answer {
     if path == "/answer" {
-        return answered(app, session, fields).unwrap_or_else(|fault| {
-            page::fault(app, session, &fault, Some(("/inbox", "To the inbox, which shows what is asked now")))
-        });
+        return answered(app, session, fields)
+            .unwrap_or_else(|fault| unanswered(app, session, fields, &fault));
     }
     let run = match run_of(fields) {
         Ok(run) => run,
-        Err(fault) => return page::fault(app, session, &fault, None),
+        Err(fault) => return page::fault(app, session, &fault, &[]),
     };
     let back = format!("/chat/{}", encoded(&run));
     let begun = match path {
@@ -169,7 +168,7 @@ fn act(app: &'static App, session: &Session, path: &str, fields: &Fields) -> Ans
         _ => cancel(app, &run, fields),
     };
     begun.map_or_else(
-        |fault| page::fault(app, session, &fault, Some((&back, "Back to the conversation"))),
+        |fault| page::fault(app, session, &fault, &[(&back, "Back to the conversation")]),
         |()| page::see(&session.at(&back)),
     )
 }
@@ -239,16 +238,27 @@ fn answered(app: &'static App, session: &Session, fields: &Fields) -> Result<Ans
     let text = Some(words(fields, "text", LONGEST_ANSWER)?).filter(|text| !text.is_empty());
     let word = Word::read(fields.get("word").unwrap_or_default())
         .map_err(|_| Fault::caller("no_choice", "this is none of the answers that a question has"))?;
+    let typed = text.clone().map(|text| Words { key: None, text });
     let said = word.answer(text)?;
     let by = Some(words(fields, "by", LONGEST_REASON)?).filter(|by| !by.is_empty());
     let question = OpenQuestion::find(app.desk, &id)?;
     question.check_digest(Some(&digest))?;
     question.check_choice(&said)?;
     let (run, name) = (question.run.clone(), question.run);
-    app.begin(&run, None, false, move |driver| {
+    app.begin(&run, typed, false, move |driver| {
         driver.answer(&name, &id, said.clone(), Some(&digest), by.as_deref())
     })?;
     Ok(page::see(&session.at(&format!("/chat/{}", encoded(&run)))))
+}
+
+/// What was answered is not lost where it cannot be taken, and its conversation shows what was answered before.
+fn unanswered(app: &App, session: &Session, fields: &Fields, fault: &Fault) -> Answer {
+    let run = run_of(fields).ok().filter(|run| app.last_record(run) > 0);
+    let back = run.map(|run| format!("/chat/{}", encoded(&run)));
+    let mut on: Vec<(&str, &'static str)> =
+        back.iter().map(|back| (&**back, "To the conversation")).collect();
+    on.push(("/inbox", "To the inbox, which shows what is asked now"));
+    page::told(app, session, page::status(fault), &page::said(fault), (&fields.words("text"), &on))
 }
 
 fn resume(app: &'static App, run: &str) -> Result<(), Fault> {
