@@ -275,9 +275,22 @@ impl Decider {
     /// What is to be said of a conversation in which this model has replied last: that it goes on with another one, since
     /// none is named. Whoever names a model has decided.
     pub(crate) fn remark(&self, last: Option<&str>) -> Option<String> {
-        let last = last.filter(|last| !self.is_named && *last != self.name())?;
-        let (last, next) = (named(last), self.name());
-        Some(format!("decided until now by {last}; without --model it goes on with {next}"))
+        let last = self.other(last)?;
+        Some(format!("decided until now by {last}; without --model it goes on with {}", self.name()))
+    }
+
+    /// The same for who cannot type a flag.
+    pub(crate) fn remark_in_page(&self, last: Option<&str>) -> Option<String> {
+        let last = self.other(last)?;
+        Some(format!(
+            "decided until now by {last}; it goes on with the model of this server, {}",
+            self.name()
+        ))
+    }
+
+    /// The model that has replied last, where it is another one and nobody has named this.
+    fn other(&self, last: Option<&str>) -> Option<String> {
+        last.filter(|last| !self.is_named && *last != self.name()).map(named)
     }
 
     /// The flags by which another command asks the same model, each with a space behind it. The model stands in no record as

@@ -281,7 +281,10 @@ fn an_answer_without_a_model_is_told_which_one_has_decided_until_now() {
     let question = &place.json(&["inbox"])["questions"][0];
     assert_eq!((&question["model"], &question["remark"]), (&json!("claude-sonnet-5"), &json!(remark)));
     let page = Serve::start(&place, 0).get("/inbox").body;
-    assert!(page.contains(&format!("Model: <bdi>{remark}</bdi>")), "{page}");
+    // In a browser nobody types a flag.
+    let remark_in_page =
+        "decided until now by claude-sonnet-5; it goes on with the model of this server, offline-rules";
+    assert!(page.contains(&format!("Model: <bdi>{remark_in_page}</bdi>")), "{page}");
 
     // Whoever names a model has decided, and where the same one goes on there is nothing to say.
     let named = place.then(&["answer", "b/1/1/0", "reject", "no", "--model", "offline", "--digest", "0"]);

@@ -223,7 +223,7 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
     if let Some(step) = &stand.step {
         let questions = QuestionRow::all(app.desk, run, step, &stand.records);
         for row in &questions {
-            question::card(session, row, None, &mut out);
+            question::card((app, session), row, None, &mut out);
         }
         // Whoever has said them sees no answer.
         let kept = Account::of(run, &stand.records, &questions).kept;

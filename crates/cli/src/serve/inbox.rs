@@ -39,7 +39,7 @@ pub(super) fn cards(app: &App, session: &Session, from: usize) -> Result<Markup,
     let mut out = Markup::new();
     count(&asked, &mut out);
     for (row, said) in &asked.questions {
-        question::card(session, row, Some(said), &mut out);
+        question::card((app, session), row, Some(said), &mut out);
     }
     more(session, &asked, &mut out);
     for (place, left) in asked.left_out.iter().take(MOST_SHOWN).enumerate() {

@@ -8,6 +8,7 @@ use sommelier_protocol::RawJson;
 use sommelier_protocol::sight::in_sight;
 use sommelier_report::Markup;
 
+use super::app::App;
 use super::door::Session;
 use super::form::encoded;
 use super::page::{form, hidden};
@@ -26,7 +27,12 @@ const LONGEST_SAID: usize = 400;
 const MOST_LINES: usize = 6;
 
 /// Writes a question as a card, with what the user has said where it stands nowhere above.
-pub(super) fn card(session: &Session, row: &QuestionRow, said: Option<&Said>, out: &mut Markup) {
+pub(super) fn card(
+    (app, session): (&App, &Session),
+    row: &QuestionRow,
+    said: Option<&Said>,
+    out: &mut Markup,
+) {
     // The same question has the same id: a page that hears of others leaves what is being typed here alone.
     out.raw("<article class=\"card question\" id=\"q-")
         .text(&encoded(&row.id))
@@ -68,8 +74,8 @@ pub(super) fn card(session: &Session, row: &QuestionRow, said: Option<&Said>, ou
     {
         out.raw("<p class=\"by\">What was to be handed over</p>").data(&in_sight(&package.to_json()));
     }
-    if let Some(remark) = &row.remark {
-        out.raw("<p class=\"by\">Model: ").value(remark).raw("</p>");
+    if let Some(remark) = app.desk.decider.remark_in_page(row.model.as_deref()) {
+        out.raw("<p class=\"by\">Model: ").value(&remark).raw("</p>");
     }
     out.raw("<div class=\"choices\">");
     for choice in row.choices {
