@@ -151,8 +151,20 @@ fn a_request_for_another_host_goes_nowhere() {
 #[test]
 fn at_all_addresses_it_has_every_address_and_no_name_but_localhost() {
     let place = Place::new();
+    assert_eq!(Serve::start(&place, 0).others, None);
     let serve = Serve::of(place.command(&["--json", "serve", "--port", "0", "--host", "0.0.0.0"]));
     serve.remark("what is sent is not encrypted");
+    // Others cannot open the address that is for this machine, and are told one that they can.
+    let others = serve.others.as_ref().unwrap();
+    let (first, then) = (&serve.token, serve.remark("a browser was let in"));
+    assert!(others.ends_with(&format!(":{}/?token={first}", serve.port)), "{others}");
+    let place_of = |url: &str| url.split("/?token=").next().unwrap().to_owned();
+    let (_, next) = then.split_once(", on another machine ").unwrap();
+    assert!(place_of(next) == place_of(others) && !next.contains(&**first), "{next}");
+    assert!(
+        !["http://127.", "http://0.0.0.0:", "http://["].iter().any(|place| others.starts_with(place)),
+        "{others}"
+    );
     for (host, status) in [
         ("10.0.0.1", 200),
         ("localhost", 200),

@@ -1,7 +1,7 @@
 //! Who may come in: the checks that stand before every page.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Mutex;
 
 use sommelier_http::{Request, locked};
@@ -38,6 +38,14 @@ pub(super) struct Session {
     pub(super) form_token: String,
 }
 
+/// Where a browser is let in.
+pub(super) struct Address {
+    /// The address to open on this machine, or on any where it listens at one address.
+    pub(super) url: String,
+    /// The address to open on others, where it listens at all addresses of this one.
+    pub(super) others: Option<String>,
+}
+
 /// Why a request goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shut {
@@ -61,9 +69,15 @@ impl Door {
     }
 
     /// The address that lets one browser in.
-    pub(super) fn address(&self, port: u16) -> String {
-        let ip = if self.ip.is_unspecified() { loopback(self.ip) } else { self.ip };
-        format!("http://{}/?token={}", SocketAddr::new(ip, port), locked(&self.token))
+    pub(super) fn address(&self, port: u16) -> Address {
+        let token = locked(&self.token);
+        let url = |place: String| format!("http://{place}/?token={token}");
+        let at = |ip: IpAddr| url(SocketAddr::new(ip, port).to_string());
+        if !self.ip.is_unspecified() {
+            return Address { url: at(self.ip), others: None };
+        }
+        let others = outer(self.ip).map_or_else(|| url(format!("ADDRESS-OF-THIS-MACHINE:{port}")), at);
+        Address { url: at(loopback(self.ip)), others: Some(others) }
     }
 
     /// Refuses what can be read in two ways, and a request for another host. Behind an address that others reach any address may
@@ -202,6 +216,19 @@ fn name(port: u16) -> String {
 /// The address by which this machine reaches a server that listens at all of its addresses.
 fn loopback(ip: IpAddr) -> IpAddr {
     if ip.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() }
+}
+
+/// The address by which others reach this machine, as far as it is known: the one that it would send from to an address that nobody has.
+/// Nothing is sent for it.
+fn outer(ip: IpAddr) -> Option<IpAddr> {
+    let nobody: IpAddr = match ip {
+        IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+    };
+    let socket = UdpSocket::bind((ip, 0)).ok()?;
+    socket.connect((nobody, 9)).ok()?;
+    let own = socket.local_addr().ok()?.ip();
+    (!own.is_unspecified() && !own.is_loopback()).then_some(own)
 }
 
 /// 256 bits that nobody guesses, in hexadecimal.

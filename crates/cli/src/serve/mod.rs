@@ -44,7 +44,7 @@ use crate::fault::{Fault, Whose};
 use crate::teller::Teller;
 use crate::words::counted;
 use app::App;
-use door::Door;
+use door::{Address, Door};
 use route::Ends;
 
 /// Connections at a time. Each page that is kept up to date has one, and browsers keep some more to ask again.
@@ -63,6 +63,8 @@ const LAST_TURNS: Duration = Duration::from_secs(5);
 struct Served {
     /// The address to open, with the token in it.
     url: String,
+    /// The address to open on other machines, where it is another one.
+    others: Option<String>,
     /// Whether others than this machine reach it.
     is_open: bool,
 }
@@ -77,19 +79,20 @@ pub(crate) fn run(desk: Desk, teller: &mut Teller<'_>, asked: &Serve) -> Result<
     let server = start(app, door.clone(), address)?;
     thread::Builder::new().name("look".to_owned()).spawn(|| app.waiting.begin(app.desk))?;
     let is_open = !asked.host.is_loopback();
-    let url = door.address(server.address().port());
+    let Address { url, others } = door.address(server.address().port());
     if is_open {
         teller.note(
             "others reach this address, what is sent is not encrypted, and whoever has the token may do everything",
         );
     }
+    let there = others.iter().map(|url| format!("On another machine: {url}\n\n")).collect::<String>();
     let text = || {
         format!(
-            "Open {url}\n\nThe token in it lets one browser in, once; for another one there is a new one then. Ctrl-C ends; \
+            "Open {url}\n\n{there}The token lets one browser in, once; for another one there is a new one then. Ctrl-C ends; \
              nothing is lost by it."
         )
     };
-    teller.tell(text, &Served { url: url.clone(), is_open })?;
+    teller.tell(text, &Served { url: url.clone(), others, is_open })?;
     while !asked_to_end.load(Ordering::SeqCst) {
         thread::sleep(MOMENT);
     }

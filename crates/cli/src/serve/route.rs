@@ -9,7 +9,7 @@ use sommelier_runner::Turn;
 use sommelier_runner::journal::MAX_NAME;
 
 use super::app::{App, Words};
-use super::door::{self, Door, Session, Shut};
+use super::door::{self, Address, Door, Session, Shut};
 use super::form::{Fields, encoded, segment};
 use super::{chat, inbox, live, page, runs};
 use crate::arguments::Word;
@@ -96,8 +96,10 @@ fn let_in(door: &Door, port: u16, token: &str) -> Answer {
     match door.let_in(token) {
         Ok(Some(session)) => {
             // Whoever sits at the terminal sees that somebody came in, and how to let another one in.
-            let next = door.address(port);
-            let _ = writeln!(stderr(), "sommelier: a browser was let in; for another one there is {next}");
+            let Address { url, others } = door.address(port);
+            let others = others.iter().map(|url| format!(", on another machine {url}")).collect::<String>();
+            let _ =
+                writeln!(stderr(), "sommelier: a browser was let in; for another one there is {url}{others}");
             // The token stands in no page and in no address bar from here on.
             page::see(&session.at("/")).header("set-cookie", session.cookie(port))
         }

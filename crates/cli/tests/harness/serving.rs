@@ -17,6 +17,8 @@ pub(crate) struct Serve {
     is_slow: bool,
     /// What it has said beside.
     remarks: Arc<Mutex<Vec<String>>>,
+    /// The address for other machines, where one is told.
+    pub(crate) others: Option<String>,
     pub(crate) port: u16,
     pub(crate) token: String,
     /// The path of the browser's pages.
@@ -64,6 +66,7 @@ impl Serve {
             process,
             is_slow: true,
             remarks,
+            others: told["others"].as_str().map(str::to_owned),
             port: address.parse().unwrap(),
             token: token.to_owned(),
             home: String::new(),
@@ -95,7 +98,8 @@ impl Serve {
     /// Another browser comes in, by the address that was told when the last one did.
     pub(crate) fn lets_another_in(&mut self) {
         let told = self.remark("a browser was let in");
-        self.token = told.split("/?token=").nth(1).unwrap().to_owned();
+        let (_, token) = told.split_once("/?token=").unwrap();
+        self.token = token.split(',').next().unwrap().to_owned();
         self.comes_in();
     }
 
