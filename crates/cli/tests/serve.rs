@@ -143,6 +143,13 @@ fn a_run_is_known_again_by_its_first_words() {
         page.contains("1 to 2 of 2; what happened last comes first.") && page.contains("<time>20"),
         "{page}"
     );
+    for figures in [
+        "<dt>turn</dt><dd>1</dd></div><div><dt>handoffs</dt><dd>0</dd>",
+        "<dt>turns</dt><dd>2</dd></div><div><dt>handoffs</dt><dd>0</dd>",
+        "<dt>question</dt><dd>1</dd>",
+    ] {
+        assert!(page.contains(figures), "{figures}: {page}");
+    }
     // Its page begins with the same words, and with its name where nobody has said anything.
     let page = serve.get("/chat/two").body;
     for words in [

@@ -106,14 +106,15 @@ fn row(session: &Session, stand: &Stand, out: &mut Markup) {
         out.raw(" at ").value(agent);
     }
     out.raw("</p><dl>");
-    let mut figure = |name: &'static str, figure: usize| {
+    let mut figure = |figure: usize, one: &'static str, more: &'static str| {
+        let name = if figure == 1 { one } else { more };
         out.raw("<div><dt>").raw(name).raw("</dt><dd>").own(figure).raw("</dd></div>");
     };
-    figure("turns", run.turns as usize);
-    figure("handoffs", run.hops as usize);
-    figure("records", run.records);
+    figure(run.turns as usize, "turn", "turns");
+    figure(run.hops as usize, "handoff", "handoffs");
+    figure(run.records, "record", "records");
     if run.questions > 0 {
-        figure("questions", run.questions);
+        figure(run.questions, "question", "questions");
     }
     out.raw("</dl><p class=\"muted\"><time>").own(shown(run.updated)).raw("</time> · ");
     link(session, &format!("/runs/{name}"), "", "report", out);
