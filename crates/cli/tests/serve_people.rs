@@ -3,8 +3,8 @@
 
 mod harness;
 
-use harness::Place;
 use harness::serving::Serve;
+use harness::{BOOKING, Place};
 use serde_json::{Value, json};
 use sommelier_fake_server::{FakeServer, Script, Settings};
 
@@ -123,4 +123,36 @@ fn a_person_who_decides_sees_what_the_user_has_said() {
     let begin = format!("<details class=\"said\"><summary>The user said: <bdi>{line}</bdi></summary>");
     assert!(page.starts_with(&begin) && page.ends_with("</details></div>"), "{page}");
     assert!(page.len() < 4_500 && page.contains('…'), "{}", page.len());
+}
+
+/// Whoever says so answers by a name, as with `--by`: in the browser that was let in, and in no other.
+#[test]
+fn answers_of_a_browser_are_on_record_by_the_name_that_was_given_there() {
+    let place = Place::new();
+    let mut serve = Serve::start(&place, 0);
+    let by = |serve: &Serve, name: &str| {
+        assert_eq!(serve.post("/name", &[("by", name)]).header("location"), Some("/inbox"));
+        let page = serve.get("/inbox").body;
+        page.split_once("on record by <bdi>").unwrap().1.split("</bdi>").next().unwrap().to_owned()
+    };
+    let answers = |serve: &Serve, run: &str| {
+        serve.say(run, BOOKING);
+        serve.shows("/inbox", "wants to run");
+        assert_eq!(serve.answers(&[("word", "reject"), ("text", "not today")]).status, 303);
+        serve.shows(&format!("/chat/{run}"), "<bdi>answered</bdi>");
+        let shown = place.json(&["show", run]);
+        let given =
+            shown["timeline"].as_array().unwrap().iter().find(|record| record["kind"] == "human_answered");
+        given.unwrap()["body"]["what"]["human_answered"]["by"].clone()
+    };
+    assert_eq!(answers(&serve, "a"), json!(null));
+    assert_eq!(by(&serve, " Kim <b>of the desk</b> "), "Kim &lt;b&gt;of the desk&lt;/b&gt;");
+    assert_eq!(answers(&serve, "b"), "Kim <b>of the desk</b>");
+    assert!(serve.get("/chat/b").body.contains("Kim &lt;b&gt;of the desk&lt;/b&gt;"));
+    assert_eq!(serve.post("/name", &[("by", &"x".repeat(201))]).status, 422);
+    assert_eq!(by(&serve, &"x".repeat(200)), "x".repeat(200));
+    assert_eq!(by(&serve, " \u{200b} "), "a person");
+    assert_eq!(by(&serve, "Kim"), "Kim");
+    serve.lets_another_in();
+    assert_eq!(answers(&serve, "c"), json!(null));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use sommelier_http::{Request, locked};
 use subtle::ConstantTimeEq as _;
@@ -36,6 +36,8 @@ pub(super) struct Session {
     cookie: String,
     /// What each form of its pages has in it.
     pub(super) form_token: String,
+    /// Whose it is, as they have said themselves; empty where they have not.
+    name: Arc<Mutex<String>>,
 }
 
 /// Where a browser is let in.
@@ -104,7 +106,8 @@ impl Door {
     /// Lets a browser in that shows the token. Nobody else is let in by the same one.
     pub(super) fn let_in(&self, shown: &str) -> Result<Option<Session>, Fault> {
         let home = format!("/{}", by_chance()?.get(..32).unwrap_or_default());
-        let session = Session { home, cookie: by_chance()?, form_token: by_chance()? };
+        let (cookie, form_token, name) = (by_chance()?, by_chance()?, Arc::default());
+        let session = Session { home, cookie, form_token, name };
         let next = by_chance()?;
         let mut token = locked(&self.token);
         if !is_same(shown, &token) {
@@ -146,6 +149,16 @@ impl Session {
     /// The page that this path is of.
     pub(super) fn within<'a>(&self, path: &'a str) -> &'a str {
         path.strip_prefix(&*self.home).filter(|path| !path.is_empty()).unwrap_or("/")
+    }
+
+    /// Whose it is, where they have said so.
+    pub(super) fn name(&self) -> Option<String> {
+        Some(locked(&self.name).clone()).filter(|name| !name.is_empty())
+    }
+
+    /// Whose it is from now on; nobody's that is known where the name is empty.
+    pub(super) fn set_name(&self, name: String) {
+        *locked(&self.name) = name;
     }
 
     /// What its browser is told to keep.
@@ -208,7 +221,7 @@ pub(super) fn check_kind(request: &Request) -> Result<(), Shut> {
     }
 }
 
-/// The name of the cookie: two servers of one machine share their cookies, and have different ports.
+/// What the cookie is called: two servers of one machine share their cookies, and have different ports.
 fn name(port: u16) -> String {
     format!("sommelier-{port}")
 }

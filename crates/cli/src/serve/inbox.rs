@@ -6,8 +6,9 @@ use sommelier_report::Markup;
 use super::app::App;
 use super::door::Session;
 use super::form::Fields;
-use super::page::{Place, framed, link_to, said};
+use super::page::{Place, form, framed, link_to, said};
 use super::question;
+use super::route::LONGEST_BY;
 use super::waiting::Asked;
 use crate::fault::Fault;
 use crate::words::counted;
@@ -19,12 +20,26 @@ pub(super) fn page(app: &App, session: &Session, request: &Request) -> Result<An
     let from = from(request);
     let mut out = Markup::new();
     out.raw("<main id=\"main\"><header class=\"talk\"><p class=\"eyebrow\">Inbox</p><h1>What waits for you</h1></header>\n");
+    who(session, &mut out);
     out.raw("<div id=\"now\" class=\"now\" aria-live=\"polite\" data-live=\"")
         .text(&session.at(&format!("/inbox/events?from={from}")))
         .raw("\">")
         .put(&cards(app, session, from)?);
     out.raw("</div></main>\n");
     Ok(framed(app, session, 200, "Inbox", Place::Inbox, &out))
+}
+
+/// By whom answers are on record, and the form that says it.
+fn who(session: &Session, out: &mut Markup) {
+    let name = session.name();
+    out.raw("<details class=\"who\"><summary>Your answers are on record by ")
+        .value(name.as_deref().unwrap_or("a person"));
+    out.raw("</summary>");
+    form(session, "/name", "class=\"inline\"", out);
+    out.raw("<label>Your name <input name=\"by\" dir=\"auto\" autocomplete=\"name\" maxlength=\"")
+        .own(LONGEST_BY);
+    out.raw("\" value=\"").exact(&name.unwrap_or_default());
+    out.raw("\"></label><button type=\"submit\">Answer by this name</button></form></details>\n");
 }
 
 /// Behind how many of the questions the page begins.

@@ -20,12 +20,14 @@ use crate::stand::Stand;
 use crate::words::is_seen;
 
 /// Paths that forms are sent to.
-const ACTS: [&str; 5] = ["/say", "/answer", "/resume", "/again", "/cancel"];
+const ACTS: [&str; 6] = ["/say", "/answer", "/resume", "/again", "/cancel", "/name"];
 
 /// The longest that is taken of a text, in characters, as the fields of the pages have it.
 pub(super) const LONGEST_WORDS: usize = 100_000;
 pub(super) const LONGEST_ANSWER: usize = 20_000;
 pub(super) const LONGEST_REASON: usize = 2_000;
+/// The longest name of whoever answers.
+pub(super) const LONGEST_BY: usize = 200;
 /// A form of ours has 64 digits.
 const LONGEST_KEY: usize = 64;
 
@@ -151,6 +153,12 @@ fn act(app: &'static App, session: &Session, path: &str, fields: &Fields) -> Ans
         return answered(app, session, fields)
             .unwrap_or_else(|fault| unanswered(app, session, fields, &fault));
     }
+    if path == "/name" {
+        return name(session, fields).map_or_else(
+            |fault| page::fault(app, session, &fault, &[("/inbox", "Back to the inbox")]),
+            |()| page::see(&session.at("/inbox")),
+        );
+    }
     let run = match run_of(fields) {
         Ok(run) => run,
         Err(fault) => return page::fault(app, session, &fault, &[]),
@@ -242,7 +250,7 @@ fn answered(app: &'static App, session: &Session, fields: &Fields) -> Result<Ans
         .map_err(|_| Fault::caller("no_choice", "this is none of the answers that a question has"))?;
     let typed = text.clone().map(|text| Words { key: None, text });
     let said = word.answer(text)?;
-    let by = Some(words(fields, "by", LONGEST_REASON)?).filter(|by| !by.is_empty());
+    let by = session.name();
     let question = OpenQuestion::find(app.desk, &id)?;
     question.check_digest(Some(&digest))?;
     question.check_choice(&said)?;
@@ -251,6 +259,13 @@ fn answered(app: &'static App, session: &Session, fields: &Fields) -> Result<Ans
         driver.answer(&name, &id, said.clone(), Some(&digest), by.as_deref())
     })?;
     Ok(page::see(&session.at(&format!("/chat/{}", encoded(&run)))))
+}
+
+/// By whom the answers of a browser are from now on.
+fn name(session: &Session, fields: &Fields) -> Result<(), Fault> {
+    let by = words(fields, "by", LONGEST_BY)?;
+    session.set_name(if by.chars().any(is_seen) { by } else { String::new() });
+    Ok(())
 }
 
 /// What was answered is not lost where it cannot be taken, and its conversation shows what was answered before.
