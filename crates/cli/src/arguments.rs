@@ -74,6 +74,9 @@ pub(crate) enum Command {
         /// The conversation's name.
         #[arg(default_value = "chat", value_parser = filled)]
         name: String,
+        /// The same by a flag, as `ask` has it.
+        #[arg(long, value_name = "NAME", value_parser = filled, conflicts_with = "name")]
+        conversation: Option<String>,
         #[command(flatten)]
         asking: Asking,
     },

@@ -376,7 +376,7 @@ fn chat_shows_what_it_waits_for_and_what_came_of_it_elsewhere() {
     assert_eq!(waits.code, 3);
     assert!(waits.out.contains("ada/1/1/0\n  asked by   booking_agent"), "{waits:?}");
     place.says(&["answer", "ada/1/1/0", "approve"]).fine();
-    let on = place.hears("Quote Focus pro 3h\n", &["chat", "ada"]).fine();
+    let on = place.hears("Quote Focus pro 3h\n", &["chat", "--conversation", "ada"]).fine();
     let booked = place.says(&["--json", "resume", "ada"]).json();
     let lines: Vec<&str> = on.lines().filter(|line| !line.is_empty()).collect();
     let by = ["booking_agent answered, decisions by offline-rules", "run ada"];

@@ -105,7 +105,11 @@ fn the_command_that_is_shown_answers_whatever_is_in_the_name() {
 fn a_name_in_which_nothing_can_be_seen_is_refused() {
     let place = Place::new();
     for name in [" ", "\n", "\t\u{a0}", "\u{200b}", "\u{3164} \u{2060}", "\u{7}"] {
-        for command in [&["ask", "--conversation", name, "hello"][..], &["chat", name]] {
+        for command in [
+            &["ask", "--conversation", name, "hello"][..],
+            &["chat", name],
+            &["chat", "--conversation", name],
+        ] {
             let said = place.then(&[&["--json"], command].concat());
             assert_eq!((said.code, &said.json()["error"]["code"]), (2, &json!("usage")), "{command:?}");
         }

@@ -70,7 +70,9 @@ pub(crate) fn run(arguments: Arguments, teller: &mut Teller<'_>, input: &mut Inp
 fn done(command: Command, desk: &Desk, teller: &mut Teller<'_>, input: &mut Input<'_>) -> Result<u8, Fault> {
     match command {
         Command::Ask(ask) => ask::run(desk, teller, ask),
-        Command::Chat { name, .. } => chat::run(desk, teller, input, &name),
+        Command::Chat { name, conversation, .. } => {
+            chat::run(desk, teller, input, &conversation.unwrap_or(name))
+        }
         Command::Lesson { .. } => lesson::run(desk, teller),
         // It was served before this.
         Command::Serve(_) => Ok(0),
