@@ -249,6 +249,10 @@ impl Course<'_> {
     fn approves(&mut self, url: &str) -> Result<(), Fault> {
         let browser = self.browser;
         self.opens("/inbox")?;
+        browser.click(".answering summary")?;
+        browser.type_in(".answering input[name=by]", "Kim <b>of the desk</b>")?;
+        browser.click(".answering button")?;
+        browser.shows("Your answers are on record by Kim <b>of the desk</b>")?;
         browser.click("article.question button.primary")?;
         browser.until("the conversation follows", "document.querySelector('#feed')")?;
         if self.path()? != url {
@@ -256,8 +260,9 @@ impl Course<'_> {
         }
         browser.until("the answer comes", "document.querySelector('#feed .answer')")?;
         browser.shows("approve")?;
+        browser.shows("Kim <b>of the desk</b>")?;
         browser.until("nothing is open", "!document.querySelector('article.question')")?;
-        self.step("it is approved in the inbox, and the run goes on to its answer");
+        self.step("it is approved in the inbox by a name, and the run goes on to its answer");
         self.opens("/inbox")?;
         browser.shows("Nothing waits for a person.")?;
         self.is_quiet()
@@ -395,6 +400,7 @@ impl Course<'_> {
     /// What stands at the lower end of the screen covers nothing of it, and what was called off is gone on with where that is ticked.
     fn calls_off(&mut self) -> Result<(), Fault> {
         let browser = self.browser;
+        let is_seen = |is: &str| format!("document.querySelector('.composer').checkVisibility() === {is}");
         for (run, width) in [("called-off", 1000), ("called-off-phone", 390)] {
             self.command(&["ask", "--conversation", run, BOOKING])?;
             browser.look(width, 800, false)?;
@@ -429,6 +435,20 @@ impl Course<'_> {
                 &format!("!document.querySelector('#over') && {}", is_seen("true")),
             )?;
         }
+        // Also where it is another process by which it ends and goes on.
+        let run = "called-off-there";
+        self.command(&["ask", "--conversation", run, BOOKING])?;
+        self.opens(&format!("/chat/{run}"))?;
+        browser.until("the question is there", "document.querySelector('article.question')")?;
+        self.command(&["cancel", run])?;
+        browser.until("it is over, here too", "document.querySelector('#over')")?;
+        browser.until("nobody is invited to go on", &is_seen("false"))?;
+        self.command(&["ask", "--conversation", run, "Quote Focus pro 3h"])?;
+        browser.shows("6000 cents")?;
+        browser.until(
+            "it is as any other",
+            &format!("!document.querySelector('#over') && {}", is_seen("true")),
+        )?;
         browser.look(1200, 860, false)?;
         self.step("it is called off where nothing covers the button, and gone on with where that is ticked");
         self.is_quiet()

@@ -151,7 +151,7 @@ fn answers_of_a_browser_are_on_record_by_the_name_that_was_given_there() {
     assert!(serve.get("/chat/b").body.contains("Kim &lt;b&gt;of the desk&lt;/b&gt;"));
     assert_eq!(serve.post("/name", &[("by", &"x".repeat(201))]).status, 422);
     assert_eq!(by(&serve, &"x".repeat(200)), "x".repeat(200));
-    assert_eq!(by(&serve, " \u{200b} "), "a person");
+    assert_eq!(by(&serve, " \u{200b} "), "a person without a name");
     assert_eq!(by(&serve, "Kim"), "Kim");
     serve.lets_another_in();
     assert_eq!(answers(&serve, "c"), json!(null));

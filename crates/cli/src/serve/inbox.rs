@@ -32,8 +32,8 @@ pub(super) fn page(app: &App, session: &Session, request: &Request) -> Result<An
 /// By whom answers are on record, and the form that says it.
 fn who(session: &Session, out: &mut Markup) {
     let name = session.name();
-    out.raw("<details class=\"who\"><summary>Your answers are on record by ")
-        .value(name.as_deref().unwrap_or("a person"));
+    out.raw("<details class=\"answering\"><summary>Your answers are on record by ")
+        .value(name.as_deref().unwrap_or("a person without a name"));
     out.raw("</summary>");
     form(session, "/name", "class=\"inline\"", out);
     out.raw("<label>Your name <input name=\"by\" dir=\"auto\" autocomplete=\"name\" maxlength=\"")
