@@ -70,14 +70,14 @@ fn agents_in_a_circle_end_with_a_person_who_has_them_go_on() {
 #[test]
 fn a_person_takes_over_and_no_agent_goes_on() {
     let place = Place::new();
-    let model = circling("never said");
+    let model = circling("Here again.");
     let (serve, _) = escalated(&place, &model);
     // What is no answer to it changes nothing.
     assert_eq!(serve.answers(&[("word", "approve")]).status, 422);
     assert_eq!(serve.answers(&[("word", "take-over"), ("text", "")]).status, 422);
     assert_eq!(serve.answers(&[("word", "take-over"), ("text", "Kim <b>calls</b> back")]).status, 303);
     let page = serve.shows("/chat/e", "<bdi>taken over</bdi>");
-    assert!(page.contains("Kim &lt;b&gt;calls&lt;/b&gt; back") && !page.contains("never said"), "{page}");
+    assert!(page.contains("Kim &lt;b&gt;calls&lt;/b&gt; back") && !page.contains("Here again."), "{page}");
     let over = "A person has taken this over, so agents do not go on by themselves. <a href=\"/\">Begin a new conversation</a>";
     assert!(page.contains(over) && page.contains("<bdi>booking_agent</bdi> had the turn"), "{page}");
     let got = serve.say("e", "are you there?");
@@ -87,6 +87,11 @@ fn a_person_takes_over_and_no_agent_goes_on() {
     assert_eq!(model.log().requests, 3);
     let end: Value = place.json(&["runs"])["runs"][0]["status"].clone();
     assert_eq!(end, "taken_over");
+    // Where a person says that they shall, they do.
+    let said = [("run", "e"), ("key", ""), ("text", "are you there?"), ("over", "go-on")];
+    assert_eq!(serve.post("/say", &said).status, 303);
+    assert!(!serve.shows("/chat/e", "Here again.").contains("id=\"over\""));
+    assert_eq!((model.log().requests, model.log().refused), (4, 0));
 }
 
 /// Whoever decides in the inbox sees what the user wanted, and what was said since; what is long is folded.

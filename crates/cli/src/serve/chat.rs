@@ -225,8 +225,11 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
         for row in &questions {
             question::card((app, session), row, None, &mut out);
         }
+        let kept = match questions.is_empty() {
+            true => Vec::new(),
+            false => Account::of(run, &stand.records, &questions).kept,
+        };
         // Whoever has said them sees no answer.
-        let kept = Account::of(run, &stand.records, &questions).kept;
         if !kept.is_empty() {
             out.raw("<div id=\"kept\" class=\"card\">");
             question::kept(&kept, &mut out);
