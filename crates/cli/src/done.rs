@@ -8,7 +8,6 @@ use sommelier_handoff::{Announcement, Chronicle, Effect, Entry, InputKind};
 use sommelier_protocol::RawJson;
 use sommelier_protocol::sight::in_sight;
 use sommelier_runner::journal::Record;
-use sommelier_runtime::tool::Effect as Class;
 
 use crate::asked::QuestionRow;
 use crate::words::named;
@@ -101,8 +100,7 @@ impl Account {
         }
         let mut done: Vec<DoneRow> = chronicle.effects().iter().map(DoneRow::of).collect();
         let in_turn = done.split_off(before.min(done.len()));
-        let unknown = chronicle.begun().filter(|(.., effect)| may_outlive_a_crash(effect));
-        let unknown = unknown.map(|(.., effect)| DoneRow::of(effect));
+        let unknown = chronicle.in_doubt().map(DoneRow::of);
         let (before, done) = (done, in_turn.into_iter().chain(unknown).collect());
         Self { done, before, hops_before, said, kept, models, declined }
     }
@@ -119,11 +117,6 @@ pub(crate) fn last_model(records: &[Record]) -> Option<String> {
             _ => None,
         }
     })
-}
-
-/// Whether a call that was begun may have done something of which no record tells.
-fn may_outlive_a_crash(effect: &Effect) -> bool {
-    ![Class::ReadOnly, Class::Transactional].iter().any(|class| *effect.class == *class.as_str())
 }
 
 impl DoneRow {
@@ -153,20 +146,25 @@ impl DoneRow {
     /// The tool and what it gave: for the tools of the house as people say it.
     pub(crate) fn what(&self) -> String {
         let Some(result) = &self.result else { return named(&self.tool) };
-        let booked = || match &*self.tool {
-            "book" => {
-                let receipt: BookingReceipt = result.read().ok()?;
-                Some(format!("{}, {}", receipt.booking_id, receipt.total_cents))
-            }
-            "cancel" => {
-                let CancelReceipt { booking_id, status, refund_cents } = result.read().ok()?;
-                Some(match status {
-                    BookingStatus::AlreadyCancelled => format!("{booking_id}, which was cancelled before"),
-                    _ => format!("{booking_id}, {refund_cents} back"),
-                })
-            }
-            _ => None,
-        };
-        format!("{} {}", named(&self.tool), booked().unwrap_or_else(|| result.get().to_owned()))
+        let gave = in_words(&self.tool, result).unwrap_or_else(|| result.get().to_owned());
+        format!("{} {gave}", named(&self.tool))
+    }
+}
+
+/// What a tool of the house gave, as people say it.
+pub(crate) fn in_words(tool: &str, result: &RawJson) -> Option<String> {
+    match tool {
+        "book" => {
+            let receipt: BookingReceipt = result.read().ok()?;
+            Some(format!("{}, {}", receipt.booking_id, receipt.total_cents))
+        }
+        "cancel" => {
+            let CancelReceipt { booking_id, status, refund_cents } = result.read().ok()?;
+            Some(match status {
+                BookingStatus::AlreadyCancelled => format!("{booking_id}, which was cancelled before"),
+                _ => format!("{booking_id}, {refund_cents} back"),
+            })
+        }
+        _ => None,
     }
 }

@@ -99,3 +99,19 @@ fn a_chat_at_a_terminal_says_how_it_ends_and_where_questions_are_answered() {
     assert_eq!(place.hears("", &["chat"]).fine(), "");
     assert_eq!(place.hears_at_a_terminal("", &["--json", "chat"]).json()["turns"], json!([]));
 }
+
+/// A report says what was done as the commands do, in each form that has words.
+#[test]
+fn a_report_says_what_was_done() {
+    let place = asked();
+    let report = |format: &str| place.then(&["report", "b", "--format", format]).fine();
+    assert!(!report("text").contains("done: book"));
+    place.then(&["answer", "b/1/1/0", "approve"]).fine();
+    assert!(report("text").contains("\n\n  done: book RSV-0006, 8000 cents\n"), "{}", report("text"));
+    let page = report("html");
+    let done = "<bdi>done</bdi></span> <code dir=\"auto\">book</code> <bdi>RSV-0006, 8000 cents</bdi></p>";
+    assert!(page.contains(done), "{page}");
+    let result = json!({ "booking_id": "RSV-0006", "status": "booked", "total_cents": 8000 });
+    let told = json!({ "tool": "book", "result": result, "told": "RSV-0006, 8000 cents", "undone": false });
+    assert_eq!(place.json(&["report", "b"])["done"], json!([told]));
+}

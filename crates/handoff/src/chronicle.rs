@@ -123,6 +123,13 @@ impl Chronicle {
         self.begun.keys().any(|(of, _)| **of == *run)
     }
 
+    /// Of the calls that were begun and have no outcome on record, those whose effect may be there all the same: what only reads has
+    /// none, and what is written with its record has come with it or not at all.
+    pub fn in_doubt(&self) -> impl Iterator<Item = &Effect> {
+        let classes = [Class::ReadOnly, Class::Transactional];
+        self.begun.values().filter(move |effect| classes.iter().all(|class| *effect.class != *class.as_str()))
+    }
+
     /// The effects that tools have had or may have had, in order. What only reads has none.
     pub fn effects(&self) -> &[Effect] {
         &self.effects

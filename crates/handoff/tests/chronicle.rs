@@ -117,6 +117,24 @@ fn what_was_called_off_may_have_happened() {
     assert_eq!(again.chronicle().begun_at("c", 0), None);
 }
 
+/// While no outcome is on record, what only reads has done nothing, and what is written with its record comes with it or not at all.
+#[test]
+fn what_was_begun_may_have_happened_where_its_effect_outlives_its_process() {
+    let see = Tool::new("see", "Looks.", |_: Seat, _: &CallContext<'_>| Ok::<_, Failure>("free")).read_only();
+    let keep = Tool::new("keep", "Writes.", |_: Seat, _: &CallContext<'_>| Ok::<_, Failure>("kept"));
+    let book = Tool::new("book", "Books.", |_: Seat, _: &CallContext<'_>| Ok::<_, Failure>("booked"));
+    let clerk = agent("clerk").tools([see, keep.transactional(), book]);
+    let relay = Relay::builder().agent(clerk).entry("clerk").build().unwrap();
+    let seat = r#"{"seat":1}"#;
+    let model = script([("clerk", calls([("see", seat), ("keep", seat), ("book", seat)]))]);
+    let scribe = Scribe::new(&relay, &model).gets("c", spoken()).does().0.intends();
+    let in_doubt = |scribe: &Scribe<'_>| -> Vec<String> {
+        scribe.chronicle().in_doubt().map(|effect| effect.tool.to_string()).collect()
+    };
+    assert_eq!(in_doubt(&scribe), ["book"]);
+    assert_eq!(in_doubt(&scribe.gets("c", completed(2))), [""; 0]);
+}
+
 /// A tool that failed has had no effect, unless it says that it may have had one.
 #[test]
 fn what_failed_has_had_no_effect_unless_nobody_knows() {

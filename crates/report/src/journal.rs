@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sommelier_handoff::{
-    Announced, Announcement, Answer, Divergence, Entry, Hop as HopOnRecord, HopOutcome, Input, InputKind,
-    Link, LinkOutcome, Millis, Relay, Replay, Step,
+    Announced, Announcement, Answer, Chronicle, Divergence, Entry, Hop as HopOnRecord, HopOutcome, Input,
+    InputKind, Link, LinkOutcome, Millis, Relay, Replay, Step,
 };
 use sommelier_protocol::ModelResponse;
 use sommelier_runner::journal::{LEASE_TAKEN, Record};
 
 use crate::draft::{Draft, json};
 use crate::reading::{
-    Kept, approval, asked_about, asks_for_a_handoff, branches, budget, last_budget, micros, named_answer,
-    outcome, words_of,
+    Kept, approval, asked_about, asks_for_a_handoff, branches, budget, done, last_budget, micros,
+    named_answer, outcome, words_of,
 };
 use crate::routes;
 use crate::story::{Ask, Decision, Finding, Hop, Kind, Passage, Question, Source, Story, What};
@@ -69,6 +69,8 @@ struct Reader<'r> {
     asks: BTreeMap<String, usize>,
     /// Who answers each question, where they are named.
     answers: BTreeMap<String, String>,
+    /// What tools have done.
+    chronicle: Chronicle,
     /// When the user spoke last.
     spoke: Millis,
     last: Millis,
@@ -102,6 +104,7 @@ impl<'r> Reader<'r> {
             hops: BTreeMap::new(),
             asks: BTreeMap::new(),
             answers: records.iter().filter_map(|record| named_answer(&record.event)).collect(),
+            chronicle: Chronicle::default(),
             spoke: 0,
             last: 0,
         }
@@ -118,11 +121,13 @@ impl<'r> Reader<'r> {
                 let run = self.draft.run(&input.run);
                 let before = self.before(run, &input);
                 self.replay.take((*input).clone())?;
+                self.chronicle.note_input(&input);
                 self.tell(run, &input, before);
             }
             Entry::Announced(told) => {
                 self.last = self.last.max(told.at);
                 self.replay.compare((*told).clone())?;
+                self.chronicle.note_announced(&self.draft.story.title, &told);
                 let run = self.draft.run(&told.run);
                 self.announce(run, &told);
             }
@@ -556,7 +561,8 @@ impl<'r> Reader<'r> {
         for run in 0..self.draft.story.runs.len() {
             self.still_open(run);
         }
-        let Self { relay, replay, mut draft, spoke, last, .. } = self;
+        let Self { relay, replay, mut draft, chronicle, spoke, last, .. } = self;
+        draft.story.done = chronicle.effects().iter().chain(chronicle.in_doubt()).map(done).collect();
         let step = replay.step();
         draft.story.outcome = outcome(step);
         if let Some(step) = step {

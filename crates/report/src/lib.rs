@@ -56,6 +56,6 @@ mod who;
 pub use markup::Markup;
 pub use spans::{LONGEST_LINE, MOST_BYTES, NoStory, listed};
 pub use story::{
-    Ask, Decision, Event, Finding, Hop, Kind, Matrix, Outcome, Part, Passage, Passes, Piece, Question,
+    Ask, Decision, Done, Event, Finding, Hop, Kind, Matrix, Outcome, Part, Passage, Passes, Piece, Question,
     Refused, Run, Source, Spent, Story, Way, What,
 };

@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use sommelier_handoff::{
-    Answer, Asks, Branch, Entry, HANDOFF_TO_SPECIALIST, InputKind, Measure, Millis, Relay, Run, Step,
+    Answer, Asks, Branch, Effect, Entry, HANDOFF_TO_SPECIALIST, InputKind, Measure, Millis, Relay, Run, Step,
 };
 use sommelier_protocol::{Message, ModelResponse, Role, ToolResult, ToolUse};
 use sommelier_runner::journal::Event;
 
-use crate::story::{Outcome, Piece, Spent};
+use crate::draft::json;
+use crate::story::{Done, Outcome, Piece, Spent};
 
 /// The question that a record answers, and who does.
 pub(crate) fn named_answer(event: &Event) -> Option<(String, String)> {
@@ -177,6 +178,16 @@ pub(crate) fn asked_about(asks: &Asks) -> (String, Option<String>) {
             (question.to_string(), choices)
         }
         Asks::Escalation { refusal } => (refusal.guard().as_str().to_owned(), Some(refusal.to_string())),
+    }
+}
+
+/// What a tool has done.
+pub(crate) fn done(effect: &Effect) -> Done {
+    Done {
+        tool: effect.tool.to_string(),
+        result: effect.result.as_deref().map(json),
+        told: None,
+        undone: effect.is_undone,
     }
 }
 

@@ -33,6 +33,9 @@ pub struct Story {
     pub questions: Vec<Question>,
     /// What people were asked.
     pub asks: Vec<Ask>,
+    /// What tools have done, or may have done, in order; empty where the source does not say. What only reads does nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<Done>,
     /// What was used of what there is, over the whole tree. What each branch used is told of its [run](Self::runs).
     pub budget: Vec<Spent>,
     /// Who may hand over to whom, and who did: one for each relay that took part.
@@ -382,6 +385,21 @@ pub struct Decision {
     pub at_us: u64,
 }
 
+/// Something that a tool has done, or may have done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// The tool.
+    pub tool: String,
+    /// What the tool gave; `None` where nobody knows whether it was done.
+    pub result: Option<RawJson>,
+    /// What it gave in the words of whoever knows the tool, such as `RSV-0006, 8000 cents`: no source says it, so whoever has a story
+    /// made may put it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
+    /// Whether something later has undone it.
+    pub undone: bool,
+}
+
 /// What was used of something that may be limited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
@@ -468,6 +486,24 @@ impl Part {
     /// Counts nothing any more.
     pub(crate) fn forget(&mut self) {
         *self = Self::new(self.kind, &self.name);
+    }
+}
+
+impl Done {
+    /// What became of it, in a word or two.
+    pub(crate) fn stands(&self) -> &'static str {
+        match self {
+            Self { result: None, .. } => "in doubt",
+            Self { undone: true, .. } => "done, and undone since",
+            _ => "done",
+        }
+    }
+
+    /// What the tool gave, in a few words where somebody has put it so.
+    pub(crate) fn gave(&self) -> &str {
+        let result =
+            self.result.as_ref().map_or("may have been done, and nobody knows", |result| result.get());
+        self.told.as_deref().unwrap_or(result)
     }
 }
 

@@ -5,7 +5,7 @@ mod harness;
 
 use harness::{OnRecord, delegates, held, pay, people, running_case};
 use sommelier_handoff::{Agent, Answer, Relay};
-use sommelier_report::{Markup, Story, What, html, text};
+use sommelier_report::{Done, Markup, Story, What, html, text};
 use sommelier_runtime::{ScriptedModel, script};
 
 /// A clerk that wants to pay out, which a person has to allow.
@@ -126,4 +126,29 @@ fn what_is_folded_stands_beside_its_line() {
         let (_, before) = before.split_last().unwrap();
         assert!(before.len() > 1 && before.iter().all(|before| before.ends_with(' ')), "{told}");
     }
+}
+
+/// What tools have done stands below the answer: what somebody has put in words in these, what was undone as such, and what nobody
+/// knows as that. What only reads has done nothing.
+#[test]
+fn what_was_done_is_told() {
+    let mut story = people().story();
+    let paid = story.done[0].clone();
+    assert_eq!(story.done.len(), 1);
+    story.done.push(Done { told: Some("RSV-0006, 8000 cents".into()), ..paid.clone() });
+    story.done.push(Done { undone: true, ..paid.clone() });
+    story.done.push(Done { result: None, ..paid });
+    let told = text::document(&story);
+    let (_, told) = told.split_once("\n\n").unwrap();
+    let lines = [
+        r#"  done: pay "paid: 1200 cents to Ada""#,
+        "  done: pay RSV-0006, 8000 cents",
+        r#"  done, and undone since: pay "paid: 1200 cents to Ada""#,
+        "  in doubt: pay may have been done, and nobody knows",
+    ];
+    assert_eq!(told.lines().take(5).collect::<Vec<_>>(), [&lines[..], &[""]].concat());
+    let page = html::page(&story);
+    let (_, outcome) = page.split_once("id=\"outcome\"").unwrap();
+    assert_eq!(outcome.split_once("</section>").unwrap().0.matches("<p class=\"done\">").count(), 4);
+    assert_eq!(running_case().story().done, []);
 }

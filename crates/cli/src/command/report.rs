@@ -14,6 +14,7 @@ use sommelier_store::{Journal, JournalError};
 use super::report_file;
 use crate::arguments::{Format, Report};
 use crate::desk::Desk;
+use crate::done::in_words;
 use crate::fault::Fault;
 use crate::file::{is_same, quoted};
 use crate::teller::{Input, Teller};
@@ -93,6 +94,10 @@ pub(crate) fn story(desk: &Desk, run: &str) -> Result<(Story, bool), Fault> {
         Err(error) => return Err(error.into()),
     };
     let mut story = Story::of_run(&desk.relay, run, &records).map_err(|why| diverged(run, why))?;
+    // What the tools of this house have done the records tell in no words of people.
+    for done in &mut story.done {
+        done.told = done.result.as_ref().and_then(|result| in_words(&done.tool, result));
+    }
     let is_whole =
         damage.is_none() && !matches!(story.source, Source::Journal { records, told } if told < records);
     story.remarks.extend(damage.map(|damage| format!("The journal is damaged: {damage}.")));

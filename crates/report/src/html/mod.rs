@@ -352,6 +352,11 @@ fn outcome(story: &Cast<'_>, out: &mut Markup) {
     if let Some(why) = &story.outcome.why {
         out.raw("<p>It ended so: ").value(why).raw("</p>");
     }
+    for done in &story.done {
+        out.raw("<p class=\"done\">");
+        chip(done.stands(), out);
+        out.raw(" ").code(&done.tool).raw(" ").value(done.gave()).raw("</p>");
+    }
     let is_told = |what: &What| matches!(what, What::Said { .. } | What::Ended { .. });
     if story.events.is_empty() {
         out.raw("<p class=\"muted\">Nobody has spoken yet.</p>");

@@ -129,6 +129,13 @@ fn head(story: &Story, out: &mut Pen) {
         out.end().lines(2, visible(answer).trim_end());
         out.left_out(2, left_out);
     }
+    if !story.done.is_empty() {
+        out.end();
+    }
+    for done in &story.done {
+        let (stands, tool) = (done.stands(), short(&done.tool, 80));
+        out.value(2, &format!("{stands}: {tool}"), done.gave());
+    }
 }
 
 fn events(story: &Cast<'_>, out: &mut Pen) {
