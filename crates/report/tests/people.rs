@@ -152,3 +152,18 @@ fn what_was_done_is_told() {
     assert_eq!(outcome.split_once("</section>").unwrap().0.matches("<p class=\"done\">").count(), 4);
     assert_eq!(running_case().story().done, []);
 }
+
+/// What stands whole in a line stands nowhere below it; what the line cuts does, with all of it.
+#[test]
+fn a_line_is_not_said_twice() {
+    let mut story = asked(&[(Answer::Approve, "Ada", 65_000)]).story();
+    let mut called_off = |why: &str| {
+        let what = What::Noted { agent: None, note: "called off".into(), detail: Some(why.to_owned()) };
+        story.events.last_mut().unwrap().what = what;
+        let table = html::page(&story).split_once("<table class=\"events\">").unwrap().1.to_owned();
+        [table, feed(&story), text::document(&story)].map(|form| form.matches(why).count())
+    };
+    assert_eq!(called_off("Ada has changed her mind."), [1, 1, 1]);
+    let long = "Ada has changed her mind. ".repeat(20);
+    assert_eq!(called_off(long.trim_end()), [1, 1, 1]);
+}
