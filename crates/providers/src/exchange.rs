@@ -6,11 +6,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use sommelier_address::{Address, BadProxy, check_proxy};
 use sommelier_protocol::{ModelResponse, Usage};
 use ureq::http::HeaderValue;
 use ureq::{Agent, Body, Timeout};
 
-use crate::address::{self, Place};
+use crate::address;
 use crate::error::clip;
 use crate::key::{Key, Veil};
 use crate::observer::Tell;
@@ -23,7 +24,7 @@ use crate::{Head, ProviderError, ReplyLimits, Retry, ServiceError, SetupError, a
 pub(crate) struct Exchange {
     agent: Agent,
     endpoint: String,
-    place: Place,
+    address: Address,
     key: Option<Key>,
     limits: ReplyLimits,
 }
@@ -75,28 +76,28 @@ impl Exchange {
         key: Option<Key>,
         limits: ReplyLimits,
     ) -> Result<Self, SetupError> {
-        let place = address::check(base, key.is_some())?;
+        let address = address::check(base, key.is_some())?;
         let config = Agent::config_builder()
             .http_status_as_error(false)
             // A key must not follow to another host.
             .max_redirects(0)
             .timeout_connect(Some(CONNECT))
             .user_agent(concat!("sommelier/", env!("CARGO_PKG_VERSION")));
-        if !place.is_near {
-            address::check_proxy()?;
+        if !address.is_near() {
+            check_proxy().map_err(|BadProxy { variable }| SetupError::BadProxy { variable })?;
         }
         // What is on this machine is not looked for at a proxy.
-        let config = if place.is_near { config.proxy(None) } else { config };
+        let config = if address.is_near() { config.proxy(None) } else { config };
         let agent = config.build().new_agent();
-        Ok(Self { agent, endpoint: service.endpoint(base), place, key, limits })
+        Ok(Self { agent, endpoint: service.endpoint(base), address, key, limits })
     }
 
     pub(crate) fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
     }
 
     /// The key that is sent.

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use sommelier_protocol::{ModelRequest, ModelResponse, Usage};
 use sommelier_runtime::{Model, ModelError, Remote};
 
-use crate::address::Place;
 use crate::exchange::{Exchange, Lost, Sent};
 use crate::key::Key;
 use crate::service::Service;
@@ -173,8 +172,9 @@ impl Model for Live {
     }
 
     fn remote(&self) -> Option<Remote<'_>> {
-        let Place { host, port, .. } = self.exchange.place();
-        Some(Remote { address: host, port: *port, is_streamed: self.observer.is_some() })
+        let address = self.exchange.address();
+        let is_streamed = self.observer.is_some();
+        Some(Remote { address: address.host(), port: address.port(), is_streamed })
     }
 }
 

@@ -64,6 +64,7 @@ const EDGE: &[&str] = &[
     "reservo-ledger",
     "sommelier-providers",
     "sommelier-report",
+    "sommelier-address",
     "sommelier-http",
     "sommelier-browser-test",
     "sommelier-fake-server",
