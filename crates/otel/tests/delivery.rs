@@ -176,7 +176,7 @@ fn a_proxy_is_for_what_is_elsewhere() {
         (
             "ALL_PROXY",
             "socks5://me:s3cret@127.0.0.1:1",
-            "spans cannot be sent to \"http://h:1\": the variable ALL_PROXY names no proxy that can be used; it is http://HOST:PORT",
+            "spans cannot be sent to \"http://h:1\": the environment variable ALL_PROXY names no proxy that can be used; it is http://HOST:PORT",
         ),
     ] {
         let collector = Collector::start();
