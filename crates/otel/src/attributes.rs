@@ -50,10 +50,8 @@ pub(crate) fn attributes(span: &ClosedSpan, seen: &Seen<'_>) -> Vec<KeyValue> {
     for (name, words) in SAID {
         if let Some(said) = words.iter().find_map(|words| span.fields.text(words)) {
             // A root's words are what a viewer has in its list of traces.
-            match plain(said).filter(|_| span.name == names::INVOKE_WORKFLOW) {
-                Some(text) => add(name, &text),
-                None => add(name, said),
-            }
+            let text = if span.name == names::INVOKE_WORKFLOW { plain(said) } else { None };
+            add(name, text.as_deref().unwrap_or(said));
         }
     }
     // The name before it was changed; viewers have not followed yet.

@@ -106,7 +106,6 @@ fn record_measure(span: &Span, end: &RunEnd) {
 /// One activation of an agent. After a handoff it follows from the handoff's span, beside the sender's.
 pub(crate) fn agent(parent: &Span, relay: &Relay, run: &Run, after: Option<&Span>) -> Span {
     let name = run.active();
-    let purpose = relay.agent(name.as_str()).map_or("", Definition::purpose);
     let span = info_span!(
         target: TARGET,
         parent: parent,
@@ -115,7 +114,7 @@ pub(crate) fn agent(parent: &Span, relay: &Relay, run: &Run, after: Option<&Span
         otel.kind = "internal",
         gen_ai.operation.name = "invoke_agent",
         gen_ai.agent.name = name.as_str(),
-        gen_ai.agent.description = described(purpose),
+        gen_ai.agent.description = relay.agent(name.as_str()).and_then(|agent| described(agent.purpose())),
         gen_ai.conversation.id = run.conversation(),
         error.r#type = Empty,
         otel.status_code = Empty,
@@ -136,7 +135,6 @@ pub(crate) fn record_last_agent(agent: &Span, end: &RunEnd) {
 /// One call of a model. Whatever has a label decides in this process, and is no service that is called.
 pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>, model: &dyn Model) -> Span {
     let name = model.name().unwrap_or(&request.model);
-    let remote = model.remote();
     info_span!(
         target: TARGET,
         parent: agent,
@@ -156,9 +154,9 @@ pub(crate) fn chat(agent: &Span, conversation: &str, request: &ModelRequest<'_>,
         gen_ai.provider.name = model.provider(),
         gen_ai.request.model = name,
         gen_ai.request.max_tokens = request.max_tokens,
-        gen_ai.request.stream = remote.and_then(|remote| remote.is_streamed.then_some(true)),
-        server.address = remote.map(|remote| remote.address),
-        server.port = remote.map(|remote| remote.port),
+        gen_ai.request.stream = model.remote().and_then(|remote| remote.is_streamed.then_some(true)),
+        server.address = model.remote().map(|remote| remote.address),
+        server.port = model.remote().map(|remote| remote.port),
         gen_ai.agent.name = &*request.caller,
         gen_ai.system_instructions = Empty,
         gen_ai.input.messages = Empty,
@@ -241,7 +239,6 @@ pub(crate) fn record_response(chat: &Span, response: &Result<ModelResponse, Mode
 
 /// One run of a tool.
 pub(crate) fn tool(parent: &Span, agent: &Definition, call: &ToolUse, vault: &Vault<'_>) -> Span {
-    let description = agent.definition(call.name()).and_then(|tool| described(tool.description.as_deref()?));
     info_span!(
         target: TARGET,
         parent: parent,
@@ -252,7 +249,7 @@ pub(crate) fn tool(parent: &Span, agent: &Definition, call: &ToolUse, vault: &Va
         gen_ai.tool.name = call.name(),
         gen_ai.tool.r#type = "function",
         gen_ai.tool.call.id = clipped(call.id()),
-        gen_ai.tool.description = description,
+        gen_ai.tool.description = agent.definition(call.name()).and_then(|tool| described(tool.description.as_deref()?)),
         gen_ai.agent.name = agent.name().as_str(),
         gen_ai.tool.call.arguments = vault.is_shown().then(|| contents::arguments(call, vault)),
         gen_ai.tool.call.result = Empty,

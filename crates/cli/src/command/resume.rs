@@ -18,7 +18,8 @@ pub(super) fn run(
     let run = desk.find(given)?;
     let is_tried = again && has_ended_in_vain(desk, &run)?;
     // Where nothing is left to do no model is asked.
-    if is_tried || Stand::of(desk, &run).is_ok_and(|stand| stand.summary.status == RUNNING) {
+    let goes_on = || is_tried || Stand::of(desk, &run).is_ok_and(|stand| stand.summary.status == RUNNING);
+    if !desk.decider.is_named() && goes_on() {
         desk.tell_last_model(teller, &run);
     }
     let settled = desk.drive(teller, &run, lease, |driver| match is_tried {

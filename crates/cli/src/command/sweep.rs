@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use serde::Serialize;
 use sommelier_handoff::Millis;
-use sommelier_runner::DurableRunner;
 use sommelier_runner::durable::Orphan;
 use sommelier_store::Journal;
 
@@ -59,8 +58,12 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool
         thread::sleep(MOMENT);
     }
     let leased = leased(desk)?;
-    tell_last_models(desk, teller, idle)?;
-    let sweep = desk.driver().sweep(idle)?;
+    let sweep = {
+        let driver = desk.driver();
+        let orphans = driver.orphans(idle)?;
+        tell_last_models(desk, teller, &orphans.found);
+        driver.take_up(orphans)
+    };
     let unread = |(run, why)| UnreadRow { run, fault: Fault::from(why) };
     let unread = sweep.unread.into_iter().map(unread).collect();
     let mut document = Swept { swept: Vec::new(), leased, unread };
@@ -112,17 +115,12 @@ pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, idle: Millis, wait: bool
 }
 
 /// Says of each run that is taken up which other model has decided in it until now, where none is named.
-fn tell_last_models(desk: &Desk, teller: &mut Teller<'_>, idle: Millis) -> Result<(), Fault> {
-    if desk.decider.is_named() {
-        return Ok(());
-    }
-    for Orphan { conversation, is_over, attempts, .. } in desk.driver().orphans(idle)?.found {
-        let asks_a_model = !is_over && attempts < DurableRunner::MOST_ATTEMPTS;
-        if let Some(remark) = desk.remark(&conversation).filter(|_| asks_a_model) {
-            teller.note(&format!("{}: {remark}", named(&conversation)));
+fn tell_last_models(desk: &Desk, teller: &mut Teller<'_>, orphans: &[Orphan]) {
+    for Orphan { conversation, .. } in orphans.iter().filter(|orphan| orphan.goes_on()) {
+        if let Some(remark) = desk.remark(conversation) {
+            teller.note(&format!("{}: {remark}", named(conversation)));
         }
     }
-    Ok(())
 }
 
 /// The runs in which something is to be done, and that a process has the lease of.

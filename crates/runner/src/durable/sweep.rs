@@ -51,6 +51,13 @@ pub struct Sweep {
     pub unread: Vec<(String, DurableError)>,
 }
 
+impl Orphan {
+    /// Whether its agents go on when it is [taken up](DurableRunner::take_up), and a model is asked.
+    pub fn goes_on(&self) -> bool {
+        !self.is_over && self.attempts < DurableRunner::MOST_ATTEMPTS
+    }
+}
+
 impl DurableRunner<'_> {
     /// The conversations in which something is to be done, that no other process has a lease of, and in which nothing was
     /// written for `idle` milliseconds or whose time is over. It needs no lease, and changes nothing. What waits for a person
@@ -94,26 +101,31 @@ impl DurableRunner<'_> {
         Ok(orphan(name.to_owned(), &replay, now.saturating_sub(at), now))
     }
 
-    /// Goes on with each [orphan](Self::orphans); where the time of its run is over, it ends by that. One that a model was
-    /// asked for five times in vain is left for a person, who has all of its hops. Two sweepers do no harm: one of
-    /// them gets the lease. What cannot be read is left as it is, and told.
+    /// [Takes up](Self::take_up) each [orphan](Self::orphans).
     ///
     /// # Errors
     /// [`DurableError::Journal`] when the journal cannot be read at all. What goes wrong with one conversation stands in its own
     /// outcome.
     pub fn sweep(&self, idle: Millis) -> Result<Sweep, DurableError> {
-        let Orphans { found, unread } = self.orphans(idle)?;
+        Ok(self.take_up(self.orphans(idle)?))
+    }
+
+    /// Goes on with each of these; where the time of its run is over, it ends by that. One that a model was
+    /// asked for five times in vain is left for a person, who has all of its hops. Two sweepers do no harm: one of
+    /// them gets the lease. What cannot be read is left as it is, and told. What goes wrong with one of them stands in its own
+    /// outcome.
+    pub fn take_up(&self, orphans: Orphans) -> Sweep {
+        let Orphans { found, unread } = orphans;
         let swept = found.into_iter().map(|orphan| {
-            let outcome = match &orphan {
-                Orphan { is_over: true, conversation, .. } => {
-                    Some(self.give(conversation, InputKind::Deadline { begun: true }))
-                }
-                Orphan { attempts, .. } if *attempts >= Self::MOST_ATTEMPTS => None,
-                Orphan { conversation, .. } => Some(self.resume(conversation)),
+            let Orphan { conversation, is_over, .. } = &orphan;
+            let outcome = match (is_over, orphan.goes_on()) {
+                (true, _) => Some(self.give(conversation, InputKind::Deadline { begun: true })),
+                (false, true) => Some(self.resume(conversation)),
+                (false, false) => None,
             };
             Swept { orphan, outcome }
         });
-        Ok(Sweep { swept: swept.collect(), unread })
+        Sweep { swept: swept.collect(), unread }
     }
 
     fn is_leased(&self, conversation: &str, now: Millis) -> Result<bool, JournalError> {
