@@ -66,13 +66,17 @@ impl Auditor {
                     "who has the turn takes the work up"
                 );
             }
-            Announcement::Planned { .. } => {
+            Announcement::Planned { handoff, .. } => {
                 let plan = book.plan.replace(told.what.clone());
                 assert_ne!(plan.as_ref(), Some(&told.what), "a plan is told once");
+                if let Some(hop) = handoff {
+                    book.refused.remove(&**hop);
+                }
             }
             Announcement::HandoffRefused { hop, refusal, .. } => {
                 let known = book.refused.insert(hop.to_string(), (**refusal).clone());
                 assert_ne!(known.as_ref(), Some(&**refusal), "a refusal is told once");
+                book.is_off(hop);
             }
             Announcement::ObligationClosed { hop, .. } => {
                 let was_open = book.handed.insert(hop.to_string(), false);
@@ -84,6 +88,8 @@ impl Auditor {
             }
             Announcement::Escalated { questions } => {
                 for question in questions {
+                    book.refused.remove(&*question.id);
+                    book.is_off(&question.id);
                     let known = book.asked.insert(question.id.to_string(), question.digest.to_string());
                     assert_ne!(known.as_deref(), Some(&*question.digest), "a question is told once");
                 }
@@ -166,6 +172,12 @@ impl Auditor {
 }
 
 impl Book {
+    /// This handoff is not planned any more. The reply that asks for it may be ruled on again and again, as receivers come and
+    /// go: then the same plan, or the same refusal, is told once more, and is the newest word again.
+    fn is_off(&mut self, hop: &str) {
+        self.plan.take_if(|plan| planned_handoff(Some(plan)) == Some(hop));
+    }
+
     fn is_of(&self, run: &Run) {
         let open: Vec<&str> = run.trail().open().map(|hop| &*hop.id).collect();
         let known: Vec<&str> =

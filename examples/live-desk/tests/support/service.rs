@@ -88,7 +88,8 @@ pub(crate) fn filling() -> String {
             });
             let reply = reply.to_string();
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
-            write!(stream, "{head}content-length: {}\r\n\r\n{reply}", reply.len()).unwrap();
+            let reply = format!("{head}content-length: {}\r\n\r\n{reply}", reply.len());
+            stream.write_all(reply.as_bytes()).unwrap();
         }
     });
     url
