@@ -155,6 +155,14 @@ pub(crate) fn text(questions: &[QuestionRow]) -> String {
 
 /// Tells one question.
 pub(crate) fn one(question: &QuestionRow) -> String {
+    one_with(question, [])
+}
+
+/// Tells one question, with more that is known of it, each in a word and what it is.
+pub(crate) fn one_with(
+    question: &QuestionRow,
+    more: impl IntoIterator<Item = (&'static str, String)>,
+) -> String {
     let QuestionRow { id, agent, path, since, digest, .. } = question;
     let input = question.input.as_ref().map(RawJson::get).unwrap_or_default();
     let what = match question.asks {
@@ -189,6 +197,9 @@ pub(crate) fn one(question: &QuestionRow) -> String {
         && let Some(package) = question.hops.last().and_then(|hop| hop.package.as_ref())
     {
         text.push_str(&format!("\n  package    {}", in_sight(&package.to_json())));
+    }
+    for (name, more) in more {
+        text.push_str(&format!("\n  {name:<10} {more}"));
     }
     for command in &question.commands {
         text.push_str(&format!("\n  {command}"));

@@ -25,14 +25,23 @@ pub(crate) struct Account {
     pub(crate) before: Vec<DoneRow>,
     /// The ids of the handoffs that were asked for in the turns before.
     pub(crate) hops_before: BTreeSet<Box<str>>,
-    /// The user's newest words of before a question was asked that is open.
-    pub(crate) said: Option<String>,
-    /// The user's words that are kept until a question is answered.
-    pub(crate) kept: Vec<String>,
+    /// The user's words, before and after a question was asked that is open.
+    pub(crate) said: Said,
     /// Whose replies came in the turn, each once, in the order in which they came first.
     pub(crate) models: Vec<String>,
     /// Why the model declined, where that was its last reply.
     pub(crate) declined: Option<String>,
+}
+
+/// What the user of a run has said that waits for a person.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Said {
+    /// The newest words of before the question.
+    #[serde(rename = "said")]
+    pub(crate) before: Option<String>,
+    /// Words that were said while it is open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) kept: Vec<String>,
 }
 
 /// Something that a tool has done, or may have done. What only reads does nothing.
@@ -53,7 +62,7 @@ impl Account {
         let mut chronicle = Chronicle::default();
         // How many effects there were when the turn began, and whether the one before has ended.
         let (mut before, mut is_over) = (0, false);
-        let (mut said, mut kept, mut is_asked) = (None, Vec::new(), false);
+        let (mut said, mut is_asked) = (Said::default(), false);
         let (mut models, mut declined) = (Vec::<String>::new(), None);
         let (mut hops, mut hops_before) = (BTreeSet::new(), BTreeSet::new());
         for record in records {
@@ -67,8 +76,8 @@ impl Account {
                                 models.clear();
                             }
                             match is_asked {
-                                true => kept.push(text.to_string()),
-                                false => said = Some(text.to_string()),
+                                true => said.kept.push(text.to_string()),
+                                false => said.before = Some(text.to_string()),
                             }
                         }
                         InputKind::HandoffCommitted { hop } => _ = hops.insert(hop.id.clone()),
@@ -102,7 +111,7 @@ impl Account {
         let in_turn = done.split_off(before.min(done.len()));
         let unknown = chronicle.in_doubt().map(DoneRow::of);
         let (before, done) = (done, in_turn.into_iter().chain(unknown).collect());
-        Self { done, before, hops_before, said, kept, models, declined }
+        Self { done, before, hops_before, said, models, declined }
     }
 }
 

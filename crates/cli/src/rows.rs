@@ -164,7 +164,7 @@ impl SettledRow {
         });
         let waiting = QuestionRow::all(desk, name, step, records);
         let account = Account::of(name, records, &waiting);
-        let Account { done, before, hops_before, kept, models, declined, .. } = account;
+        let Account { done, before, hops_before, said, models, declined } = account;
         let hops = HopRow::all(run);
         let in_turn = hops.iter().filter(|hop| !hops_before.contains(&*hop.id));
         let hops_in_turn = in_turn.map(HopRow::line).collect();
@@ -186,7 +186,7 @@ impl SettledRow {
             done,
             done_before: before,
             waiting,
-            kept,
+            kept: said.kept,
         }
     }
 

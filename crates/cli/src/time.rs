@@ -7,12 +7,28 @@ const DAY: Millis = 24 * 60 * 60 * 1000;
 
 /// A moment such as `2026-11-30 10:00:00.250 UTC`.
 pub(crate) fn shown(at: Millis) -> String {
-    let day = i64::try_from(at / DAY).ok().zip(epoch()).and_then(|(days, epoch)| epoch.add_days(days).ok());
-    match day {
+    match day(at) {
         Some(day) => format!("{day} {} UTC", of_day(at)),
         // Beyond the years that there are dates for.
         None => format!("{at} ms"),
     }
+}
+
+/// Times of a day that stand one below the other, and the days that they are of.
+#[derive(Default)]
+pub(crate) struct Days(Option<Date>);
+
+impl Days {
+    /// The day of this moment, where it is another one than that of the moment before.
+    pub(crate) fn begun_by(&mut self, at: Millis) -> Option<Date> {
+        let day = day(at);
+        if std::mem::replace(&mut self.0, day) == day { None } else { day }
+    }
+}
+
+fn day(at: Millis) -> Option<Date> {
+    let days = i64::try_from(at / DAY).ok()?;
+    epoch()?.add_days(days).ok()
 }
 
 /// The time of a moment's day, such as `10:00:00.250`.

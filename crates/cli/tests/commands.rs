@@ -90,7 +90,7 @@ fn a_run_that_waits_says_for_what_and_how_to_answer() {
     let place = Place::new();
     let said = place.then(&["ask", "--conversation", "b", BOOKING]);
     let digest = place.json(&["inbox"])["questions"][0]["digest"].clone();
-    let row = question(&place, &digest);
+    let mut row = question(&place, &digest);
     let digest = digest.as_str().unwrap();
     let question = format!(
         "b/1/1/0\n  asked by   booking_agent, in b\n  since      2026-11-30 10:00:00.000 UTC\n  may run    book {}\n  \
@@ -101,7 +101,10 @@ fn a_run_that_waits_says_for_what_and_how_to_answer() {
     );
     let begins = "The run waits for an answer. What is asked has not been done.";
     assert_eq!((said.code, said.out), (3, format!("{begins}\n\n{question}\n\nrun b\n")));
-    assert_eq!(place.then(&["inbox"]).fine(), format!("{question}\n"));
+    // Whoever did not see the user's words sees them in the inbox.
+    let heard = question.replacen("\n  sommelier", &format!("\n  user said  \"{BOOKING}\"\n  sommelier"), 1);
+    assert_eq!(place.then(&["inbox"]).fine(), format!("{heard}\n"));
+    row["said"] = json!(BOOKING);
     let none = json!({ "total": 0, "last": null, "reasons": {} });
     assert_eq!(
         place.json(&["inbox"]),
@@ -124,6 +127,38 @@ fn runs_lists_how_each_run_stands() {
     let runs =
         [run("a", "answered", "policy_agent", 1, 0, 22), run("b", "waiting", "booking_agent", 0, 1, 8)];
     assert_eq!(place.json(&["runs"]), json!({ "runs": runs }));
+}
+
+/// Whoever decides sees what was said since, too, and of long words the beginning; a program gets all of them.
+#[test]
+fn the_inbox_tells_what_the_user_has_said() {
+    let place = Place::new();
+    let long = format!("{BOOKING}. {}\u{200b}", "Please. ".repeat(60));
+    place.then(&["ask", "--conversation", "b", &long]);
+    place.then(&["ask", "--conversation", "b", "or rather not"]);
+    let begin: String = long.chars().take(400).collect();
+    let text = place.then(&["inbox"]).fine();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(" said")).collect();
+    assert_eq!(lines, [&*format!("  user said  \"{begin}…\""), "  said since \"or rather not\""]);
+    let question = &place.json(&["inbox"])["questions"][0];
+    assert_eq!((&question["said"], &question["kept"]), (&json!(long.trim()), &json!(["or rather not"])));
+}
+
+/// A run that lasts has the day where it changes, above the times of it.
+#[test]
+fn show_tells_which_day_a_time_is_of() {
+    let place = Place::new();
+    for (now, words) in
+        [("2026-11-30T23:59", "Quote Focus pro 3h"), ("2026-12-01T00:01", "Quote Studio basic 2h")]
+    {
+        place.says(&["--now", now, "ask", "--conversation", "a", words]).fine();
+    }
+    let text = place.then(&["show", "a"]).fine();
+    let days: Vec<&str> = text.lines().filter(|line| line.trim().starts_with("2026-")).collect();
+    assert_eq!(days, ["              2026-12-01"]);
+    let at = |words: &str| text.lines().position(|line| line.contains(words)).unwrap();
+    assert_eq!(at("  00:01:00.000  "), at("              2026-12-01") + 1);
+    assert!(at("  23:59:00.000  ") < at("              2026-12-01"));
 }
 
 #[test]

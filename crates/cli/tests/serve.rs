@@ -369,6 +369,10 @@ fn a_run_is_called_off_while_it_waits_and_while_it_works() {
     assert_eq!(serve.post("/cancel", &[("run", "b"), ("reason", "no money")]).status, 303);
     let page = serve.shows("/chat/b", "cancelled");
     assert!(page.contains("no money"), "{page}");
+    // A time of a record is of a day.
+    let page = serve.get("/runs/b").body;
+    let day = page.split_once("<tr><th scope=\"rowgroup\" colspan=\"4\">").unwrap().1;
+    assert!(day.starts_with("20") && day[10..].starts_with("</th></tr>\n<tr><td"), "{page}");
     serve.say("c", RUNNING_CASE);
     let got = serve.say("c", "and quickly");
     assert!(

@@ -130,7 +130,7 @@ fn a_person_who_decides_sees_what_the_user_has_said() {
     assert!(page.len() < 4_500 && page.contains('…'), "{}", page.len());
 }
 
-/// Whoever says so answers by a name, as with `--by`: in the browser that was let in, and in no other.
+/// Whoever says so answers and calls off by a name, as with `--by`: in the browser that was let in, and in no other.
 #[test]
 fn answers_of_a_browser_are_on_record_by_the_name_that_was_given_there() {
     let place = Place::new();
@@ -156,6 +156,11 @@ fn answers_of_a_browser_are_on_record_by_the_name_that_was_given_there() {
     assert!(serve.get("/chat/b").body.contains("Kim &lt;b&gt;of the desk&lt;/b&gt;"));
     assert_eq!(serve.post("/name", &[("by", &"x".repeat(201))]).status, 422);
     assert_eq!(by(&serve, &"x".repeat(200)), "x".repeat(200));
+    serve.say("d", BOOKING);
+    serve.shows("/chat/d", "wants to run");
+    assert_eq!(by(&serve, "Kim <b>of the desk</b>"), "Kim &lt;b&gt;of the desk&lt;/b&gt;");
+    assert_eq!(serve.post("/cancel", &[("run", "d"), ("reason", "no money")]).status, 303);
+    serve.shows("/chat/d", "Kim &lt;b&gt;of the desk&lt;/b&gt; called it off in the browser: no money");
     assert_eq!(by(&serve, " \u{200b} "), "a person without a name");
     assert_eq!(by(&serve, "Kim"), "Kim");
     serve.lets_another_in();

@@ -15,7 +15,7 @@ use crate::record_line::{line, path};
 use crate::rows::HopRow;
 use crate::stand::{Stand, Summary};
 use crate::teller::Teller;
-use crate::time::{of_day, shown};
+use crate::time::{Days, of_day, shown};
 use crate::words::{in_line, named};
 
 #[derive(Serialize)]
@@ -111,11 +111,16 @@ fn text(shown_run: &Shown, records: &[&Record]) -> String {
         text.push_str(&format!("\n{}", fault.line()));
     }
     text.push_str("\n\n  seq  epoch  time          what");
+    let mut days = Days::default();
+    days.begun_by(shown_run.run.began);
     for record in records {
         let (seq, epoch, event) = (record.seq, record.epoch, &record.event);
         // A branch says which one it is.
         let place = path(event).filter(|path| *path != record.conversation);
         let place = place.map(|path| format!("[{}] ", named(&path))).unwrap_or_default();
+        if let Some(day) = days.begun_by(event.at()) {
+            text.push_str(&format!("\n              {day}"));
+        }
         let (at, kind, line) = (of_day(event.at()), named(event.kind()), in_line(&line(event)));
         let line = format!("{seq:>5}  {epoch:>5}  {at}  {kind:<19} {place}{line}");
         text.push_str(&format!("\n{}", line.trim_end()));

@@ -227,7 +227,7 @@ fn state(app: &App, session: &Session, run: &str, stand: &Stand) -> Markup {
         }
         let kept = match questions.is_empty() {
             true => Vec::new(),
-            false => Account::of(run, &stand.records, &questions).kept,
+            false => Account::of(run, &stand.records, &questions).said.kept,
         };
         // Whoever has said them sees no answer.
         if !kept.is_empty() {

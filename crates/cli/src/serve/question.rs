@@ -14,9 +14,8 @@ use super::form::encoded;
 use super::page::{form, hidden};
 use super::route::LONGEST_ANSWER;
 use super::runs::beginning;
-use super::waiting::Said;
 use crate::asked::QuestionRow;
-use crate::done::KEPT;
+use crate::done::{KEPT, Said};
 use crate::time::shown;
 
 /// Bytes of a value that may stand beside others.

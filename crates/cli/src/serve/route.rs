@@ -175,7 +175,7 @@ fn act(app: &'static App, session: &Session, path: &str, fields: &Fields) -> Ans
         }
         "/resume" => resume(app, &run),
         "/again" => again(app, &run),
-        _ => cancel(app, &run, fields),
+        _ => cancel(app, session, &run, fields),
     };
     begun.map_or_else(
         |fault| page::fault(app, session, &fault, &[(&back, "Back to the conversation")]),
@@ -292,11 +292,14 @@ fn again(app: &'static App, run: &str) -> Result<(), Fault> {
     })
 }
 
-fn cancel(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
+fn cancel(app: &'static App, session: &Session, run: &str, fields: &Fields) -> Result<(), Fault> {
     let name = known(app, run)?.to_owned();
-    let reason = match words(fields, "reason", LONGEST_REASON)? {
-        reason if reason.is_empty() => "a person called it off in the browser".to_owned(),
-        reason => reason,
+    let reason = words(fields, "reason", LONGEST_REASON)?;
+    let reason = match (session.name(), &*reason) {
+        (None, "") => "a person called it off in the browser".to_owned(),
+        (None, _) => reason,
+        (Some(by), "") => format!("{by} called it off in the browser"),
+        (Some(by), _) => format!("{by} called it off in the browser: {reason}"),
     };
     app.begin(run, None, true, move |driver| driver.cancel(&name, &reason))
 }

@@ -17,7 +17,7 @@ use crate::command::report::story;
 use crate::fault::{Fault, unknown_run};
 use crate::record_line::line;
 use crate::stand::Stand;
-use crate::time::{of_day, shown};
+use crate::time::{Days, of_day, shown};
 
 /// Runs on a page: each is replayed to be shown.
 const MOST_SHOWN: usize = 100;
@@ -187,8 +187,12 @@ fn links(session: &Session, run: &str, out: &mut Markup) {
 fn records(records: &[Record], out: &mut Markup) {
     out.raw("<section id=\"records\" aria-labelledby=\"records-name\"><h2 id=\"records-name\">Records</h2><details><summary>What is written in the journal, record by record</summary>");
     out.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Records\"><table class=\"events\"><thead><tr><th scope=\"col\" class=\"num\">Nr</th><th scope=\"col\">At</th><th scope=\"col\">Kind</th><th scope=\"col\">What</th></tr></thead><tbody>\n");
+    let mut days = Days::default();
     for record in records {
         let event = &record.event;
+        if let Some(day) = days.begun_by(event.at()) {
+            out.raw("<tr><th scope=\"rowgroup\" colspan=\"4\">").own(day).raw("</th></tr>\n");
+        }
         out.raw("<tr><td class=\"num\">")
             .own(record.seq)
             .raw("</td><td>")

@@ -12,9 +12,9 @@ use sommelier_http::locked;
 use sommelier_store::{Head, Journal};
 
 use crate::asked::QuestionRow;
-use crate::command::inbox::{LeftOut, sort};
+use crate::command::inbox::{LeftOut, asked_in, sort};
 use crate::desk::Desk;
-use crate::done::Account;
+use crate::done::Said;
 use crate::fault::Fault;
 
 /// How long a page waits to tell how many questions there are.
@@ -35,15 +35,6 @@ struct Run {
     head: Head,
     questions: Vec<QuestionRow>,
     said: Said,
-}
-
-/// What the user of a run has said that waits.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Said {
-    /// The newest words of before the question.
-    pub(super) before: Option<String>,
-    /// Words that were said while it is open.
-    pub(super) kept: Vec<String>,
 }
 
 /// Some of the questions that are open.
@@ -111,7 +102,13 @@ fn look(desk: &Desk, seen: &mut Seen) -> Result<Vec<LeftOut>, Fault> {
             continue;
         }
         match asked_in(desk, &run) {
-            Ok((questions, said)) => drop(seen.insert(run, Run { head, questions, said })),
+            Ok((questions, said)) => {
+                let said = Said {
+                    before: said.before.as_deref().map(begin),
+                    kept: said.kept.iter().map(|words| begin(words)).collect(),
+                };
+                seen.insert(run, Run { head, questions, said });
+            }
             Err(fault) => {
                 seen.remove(&run);
                 left_out.push(LeftOut { run, fault });
@@ -119,19 +116,6 @@ fn look(desk: &Desk, seen: &mut Seen) -> Result<Vec<LeftOut>, Fault> {
         }
     }
     Ok(left_out)
-}
-
-/// The questions that are open in a run, and what its user has said.
-fn asked_in(desk: &Desk, run: &str) -> Result<(Vec<QuestionRow>, Said), Fault> {
-    let records = desk.records(run)?;
-    let replay = desk.replay(run, &records)?;
-    let questions = replay.step().map(|step| QuestionRow::all(desk, run, step, &records)).unwrap_or_default();
-    if questions.is_empty() {
-        return Ok((questions, Said::default()));
-    }
-    let Account { said, kept, .. } = Account::of(run, &records, &questions);
-    let kept = kept.iter().map(|words| begin(words)).collect();
-    Ok((questions, Said { before: said.map(|words| begin(&words)), kept }))
 }
 
 /// As much of it as is kept.
