@@ -1,5 +1,6 @@
 //! A story from the records of a journal.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sommelier_handoff::{
@@ -15,6 +16,7 @@ use crate::reading::{
     named_answer, outcome, words_of,
 };
 use crate::routes;
+use crate::shown::duration;
 use crate::story::{Ask, Decision, Finding, Hop, Kind, Passage, Question, Source, Story, What};
 
 /// What a person is called whom nobody has named.
@@ -41,9 +43,25 @@ impl Story {
                 }
             }
         }
+        let by_time = records.iter().take(told).map(|record| (record.seq, record.event.at()));
+        reader.draft.story.remarks.extend(went_back(by_time));
         reader.draft.story.source = Source::Journal { records: records.len(), told };
         Ok(reader.finish())
     }
+}
+
+/// A clock that goes back by less than this may be another process's, and confuses nobody.
+const SLIGHT: Millis = 1_000;
+
+/// That the clock has gone back between two of these records, the furthest that it has.
+fn went_back(records: impl Iterator<Item = (u64, Millis)> + Clone) -> Option<String> {
+    let steps = records.clone().zip(records.skip(1));
+    let back = steps.map(|((_, before), (seq, at))| (before.saturating_sub(at), seq));
+    let (by, seq) = back.filter(|(by, _)| *by >= SLIGHT).max_by_key(|(by, seq)| (*by, Reverse(*seq)))?;
+    let by = duration(micros(by));
+    Some(format!(
+        "The clock went back by {by} before record {seq}, so times from before and after it cannot be compared."
+    ))
 }
 
 /// Reads records, one after the other.

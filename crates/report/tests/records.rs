@@ -46,6 +46,23 @@ fn a_record_that_does_not_follow_ends_the_story() {
     assert_eq!(story.remarks, [remark]);
 }
 
+/// Where somebody has set the clock back, times say less than they seem to. A little is no news.
+#[test]
+fn a_clock_that_went_back_is_told() {
+    let remarks = |back: u64| {
+        let mut run = running_case();
+        for record in &mut run.records[9..] {
+            let event = &record.event;
+            record.event =
+                Event::new(event.kind(), event.version(), event.at() - back, event.body()).unwrap();
+        }
+        run.story().remarks
+    };
+    let day = "The clock went back by 1 d 0 h before record 10, so times from before and after it cannot be compared.";
+    assert_eq!(remarks(86_400_000 + 600_000), [day]);
+    assert_eq!(remarks(400), [""; 0]);
+}
+
 /// Nothing of a run of another definition can be told.
 #[test]
 fn a_run_of_another_definition_is_refused() {
