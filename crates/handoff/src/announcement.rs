@@ -44,7 +44,8 @@ pub enum Announcement {
     },
     /// What is to be done with the calls of a reply, in order: a person, tools, delegates, a handoff.
     Planned {
-        /// The calls that run, when nobody else has to be asked.
+        /// The calls that run, when nobody else has to be asked, as things stood with the reply: where a tool is switched
+        /// on later, or more calls are given, more of them run, and the intent of each tells it.
         tools: Vec<PlannedCall>,
         /// The branches that are opened.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

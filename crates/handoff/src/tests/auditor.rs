@@ -20,6 +20,8 @@ struct Book {
     asked: BTreeMap<String, String>,
     /// The newest plan for the newest reply.
     plan: Option<Announcement>,
+    /// The tools that were switched on since, each with its agent: their calls run though the plan did not have them.
+    switched_on: BTreeSet<(String, String)>,
     /// The newest handoff, while nobody has replied since.
     unaccepted: Option<String>,
     /// The one whose receiver has, and that is to be told next.
@@ -34,6 +36,10 @@ impl Auditor {
     }
 
     pub(super) fn reads(&mut self, input: &Input) {
+        if let InputKind::ToolsSwitched { agent, tool, on: true } = &input.what {
+            let on = (agent.to_string(), tool.to_string());
+            self.0.values_mut().for_each(|book| drop(book.switched_on.insert(on.clone())));
+        }
         let book = self.book(&input.run);
         match &input.what {
             InputKind::HandoffCommitted { hop } => {
@@ -44,6 +50,7 @@ impl Auditor {
             }
             InputKind::ModelResponded { .. } => {
                 book.plan = None;
+                book.switched_on.clear();
                 // Work that has ended meanwhile is taken up by nobody.
                 book.accepts = book.unaccepted.take().filter(|hop| book.handed[hop]);
             }
@@ -136,8 +143,10 @@ impl Auditor {
             }
             (Step::CallTools(calls), Some(Announcement::Planned { tools, .. })) => {
                 let planned: BTreeSet<usize> = tools.iter().map(|call| call.place).collect();
+                let agent = run.active().as_str();
+                let is_on = |tool: &str| book.switched_on.contains(&(agent.to_owned(), tool.to_owned()));
                 assert!(
-                    calls.calls().all(|(place, _)| planned.contains(&place)),
+                    calls.calls().all(|(place, call)| planned.contains(&place) || is_on(call.name())),
                     "{}",
                     is_planned("each call")
                 );
