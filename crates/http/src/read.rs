@@ -179,8 +179,9 @@ impl<L: Line> Wire<L> {
     /// Takes in for a moment what the client still sends, and closes: with unread bytes the system would cut the
     /// answer off as well.
     pub fn linger(mut self) {
-        self.line.end_writing();
+        // In this order: as soon as its client knows that this is the end, it is in nobody's way.
         self.line.waits(true);
+        self.line.end_writing();
         let deadline = Instant::now() + LINGER;
         let mut rest = [0; 16 * 1024];
         while let Some(left) = left_until(deadline) {

@@ -3,10 +3,11 @@
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc;
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use sommelier_http::{Answer, Limits, Request, Server, converse};
+use sommelier_http::{Answer, Connection, Limits, Line, Request, Server, converse};
 
 /// So long that nothing ends by them alone: whatever a test waits for comes by itself, also on a machine that is slow.
 const LIMITS: Limits =
@@ -100,7 +101,7 @@ fn a_header_begins_no_other_header() {
 #[test]
 fn live_pieces_arrive_one_by_one_and_empty_ones_do_not_end_the_body() {
     let (tell, hear) = mpsc::channel::<String>();
-    let hear = std::sync::Arc::new(std::sync::Mutex::new(hear));
+    let hear = std::sync::Arc::new(Mutex::new(hear));
     let server = server(4, move |_| {
         let hear = hear.clone();
         Answer::live("text/event-stream", move |_| hear.lock().unwrap().recv().ok())
@@ -149,6 +150,43 @@ fn where_all_places_are_taken_the_one_is_closed_that_has_waited_longest() {
     }
 }
 
+/// Ends, and is held up then: another client may be there before its thread goes on.
+struct HeldUp<'a>(&'a Connection, &'a Mutex<Receiver<()>>);
+
+impl Line for HeldUp<'_> {
+    fn read(&mut self, part: &mut [u8], time: Duration) -> std::io::Result<usize> {
+        (&mut &*self.0).read(part, time)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        (&mut &*self.0).write_all(bytes)
+    }
+
+    fn end_writing(&mut self) {
+        (&mut &*self.0).end_writing();
+        let _ = self.1.lock().unwrap().recv();
+    }
+
+    fn waits(&mut self, is_waiting: bool) {
+        (&mut &*self.0).waits(is_waiting);
+    }
+}
+
+#[test]
+fn who_has_been_answered_to_the_end_is_in_nobodys_way() {
+    let (go_on, held) = mpsc::channel();
+    let held = Mutex::new(held);
+    let server = Server::start(([127, 0, 0, 1], 0).into(), 1, LIMITS.patience, move |connection, stop| {
+        let line = HeldUp(connection, &held);
+        converse(line, LIMITS, stop, |_| None, |_| Answer::whole(200, "text/plain", "here"));
+    });
+    // It goes on when the test is over.
+    let (server, _go_on) = (server.unwrap(), go_on);
+    for _ in 0..3 {
+        assert!(told(&server, "GET /a HTTP/1.1\r\nconnection: close\r\n\r\n").ends_with("here"));
+    }
+}
+
 #[test]
 fn who_is_being_answered_is_not_closed_for_another_one() {
     let server = server(1, |_| {
@@ -166,6 +204,13 @@ fn who_is_being_answered_is_not_closed_for_another_one() {
     assert!((0..3_000).any(is_free));
 }
 
+/// Says `words`, and reads what is answered; what that is is nothing where the server was tired of waiting before.
+fn perhaps_told(server: &Server, words: &str) -> String {
+    let (mut stream, mut told) = (connected(server), String::new());
+    let _ = stream.write_all(words.as_bytes()).and_then(|()| stream.read_to_string(&mut told));
+    told
+}
+
 /// A test that is held up itself says nothing in time either, and tries again.
 #[test]
 fn who_connects_has_something_to_ask_and_says_it_soon() {
@@ -173,7 +218,7 @@ fn who_connects_has_something_to_ask_and_says_it_soon() {
     let limits = Limits { head, ..LIMITS };
     let server = server_within(limits, 4, |request| Answer::whole(200, "text/plain", &*request.target));
     assert!(is_closed(&mut connected(&server)));
-    let mut halves = (0..20).map(|_| told(&server, "GET / HTTP/1.1\r\n"));
+    let mut halves = (0..20).map(|_| perhaps_told(&server, "GET / HTTP/1.1\r\n"));
     let half = halves.find(|said| !said.is_empty()).unwrap();
     assert!(half.starts_with("HTTP/1.1 408 "), "{half}");
     // Who has asked once may think for longer.
