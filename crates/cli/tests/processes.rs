@@ -8,7 +8,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{BOOKING, Place, RUNNING_CASE, said};
+use harness::{BOOKING, Place, RUNNING_CASE, said, while_at_work};
 use serde_json::{Value, json};
 
 /// What is on record of a run, by kind.
@@ -40,6 +40,19 @@ fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
+/// A journal in which `a` was cut off by the death of its process as soon as its work was handed over.
+fn interrupted(more: &[&str]) -> Place {
+    while_at_work(400, |slow| {
+        let place = Place::new();
+        let slow = slow.to_string();
+        let ask = ["--slow", &slow, "ask", "--conversation", "a", RUNNING_CASE];
+        let ask = place.begin(&[&ask, more].concat());
+        wait_for(&place, "a", "handoff_committed", 1);
+        kill(ask);
+        (count(&kinds(&place, "a"), "closed") == 0).then_some(place)
+    })
+}
+
 /// The bookings that the ledger has beside those that it began with.
 fn booked(place: &Place) -> i64 {
     let connection = rusqlite::Connection::open(place.journal()).unwrap();
@@ -62,10 +75,13 @@ fn a_run_that_waits_in_one_process_is_approved_in_another_and_goes_on_there() {
 /// T22.
 #[test]
 fn of_two_processes_one_has_the_run_and_the_other_is_told_who() {
-    let place = Place::new();
-    let first = place.begin(&["--slow", "4500", "ask", "--conversation", "a", "Quote Focus pro 3h"]);
-    wait_for(&place, "a", "model_requested", 1);
-    let second = place.apart(&["--json", "resume", "a"]);
+    let (place, first, second) = while_at_work(4500, |slow| {
+        let (place, slow) = (Place::new(), slow.to_string());
+        let first = place.begin(&["--slow", &slow, "ask", "--conversation", "a", "Quote Focus pro 3h"]);
+        wait_for(&place, "a", "model_requested", 1);
+        let second = place.apart(&["--json", "resume", "a"]);
+        (second.code != 0).then_some((place, first, second))
+    });
     assert_eq!((second.code, &second.json()["error"]["code"]), (1, &json!("held")), "{second:?}");
     assert_eq!(second.json()["error"]["whose"], "other_process");
     assert!(second.err.contains("waiting for it, 3 seconds at most"), "{second:?}");
@@ -76,15 +92,20 @@ fn of_two_processes_one_has_the_run_and_the_other_is_told_who() {
     assert_eq!((third.code, &*third.err), (0, ""), "{third:?}");
 }
 
+/// The moment is long enough for the second one to come, and shorter than it waits: how long that is depends on the machine.
 #[test]
 fn a_process_waits_for_a_run_that_another_has_for_a_moment() {
-    let place = Place::new();
-    let first = place.begin(&["--slow", "1200", "ask", "--conversation", "a", "Quote Focus pro 3h"]);
-    wait_for(&place, "a", "model_requested", 1);
-    let second = place.apart(&["--json", "ask", "--conversation", "a", "Quote Studio basic 2h"]);
+    let waited = |slow: u32| {
+        let (place, slow) = (Place::new(), slow.to_string());
+        let first = place.begin(&["--slow", &slow, "ask", "--conversation", "a", "Quote Focus pro 3h"]);
+        wait_for(&place, "a", "model_requested", 1);
+        let second = place.apart(&["--json", "ask", "--conversation", "a", "Quote Studio basic 2h"]);
+        assert!(first.wait_with_output().unwrap().status.success());
+        let has_waited = second.err.contains(r#"drives "a"; waiting for it"#);
+        (has_waited && second.json()["error"]["code"] != "held").then_some(second)
+    };
+    let second = [1_000, 300, 1_400, 100].into_iter().find_map(waited).unwrap();
     assert_eq!(second.json()["answer"], "Studio basic for 2 hours costs 8000 cents.");
-    assert!(second.err.contains(r#"drives "a"; waiting for it"#), "{second:?}");
-    assert!(first.wait_with_output().unwrap().status.success());
 }
 
 /// T4, T9, T10: wherever it is killed, the chat goes on at the agent that has the turn, and no reply on record is asked for
@@ -101,13 +122,15 @@ fn a_chat_that_is_killed_while_it_runs_goes_on_when_it_is_called_again() {
 }
 
 fn killed_while_it_runs(kind: &str, times: usize) {
-    let place = Place::new();
-    let mut chat = place.begin(&["--slow", "1500", "chat"]);
-    writeln!(chat.stdin.as_mut().unwrap(), "{RUNNING_CASE}").unwrap();
-    wait_for(&place, "chat", kind, times);
-    kill(chat);
-    let before = kinds(&place, "chat");
-    assert_eq!(count(&before, "closed"), 0, "it was too fast: {before:?}");
+    let (place, before) = while_at_work(1500, |slow| {
+        let (place, slow) = (Place::new(), slow.to_string());
+        let mut chat = place.begin(&["--slow", &slow, "chat"]);
+        writeln!(chat.stdin.as_mut().unwrap(), "{RUNNING_CASE}").unwrap();
+        wait_for(&place, "chat", kind, times);
+        kill(chat);
+        let before = kinds(&place, "chat");
+        (count(&before, "closed") == 0).then_some((place, before))
+    });
 
     let again = place.apart(&["--json", "chat"]);
     assert_eq!(again.code, 0, "{again:?}");
@@ -182,10 +205,7 @@ fn killed_while_it_books(moment: Duration) {
 /// T45.
 #[test]
 fn what_a_dead_process_left_is_taken_up_by_a_sweep() {
-    let place = Place::new();
-    let ask = place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE]);
-    wait_for(&place, "a", "handoff_committed", 1);
-    kill(ask);
+    let place = interrupted(&[]);
     // Its lease still runs, and whether it lives nobody knows.
     lease(&place, NEVER);
     let left = place.says(&["--json", "sweep"]).json();
@@ -208,10 +228,7 @@ fn what_a_dead_process_left_is_taken_up_by_a_sweep() {
 
 #[test]
 fn a_sweep_waits_for_the_lease_of_a_dead_process_where_it_is_told_to() {
-    let place = Place::new();
-    let ask = place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE]);
-    wait_for(&place, "a", "handoff_committed", 1);
-    kill(ask);
+    let place = interrupted(&[]);
     let swept = place.says(&["--json", "sweep", "--wait"]).json();
     let row = &swept["swept"][0];
     assert_eq!(json!([row["run"], row["outcome"]["end"], swept["leased"]]), json!(["a", "answered", []]));
@@ -222,14 +239,6 @@ fn a_sweep_waits_for_the_lease_of_a_dead_process_where_it_is_told_to() {
 fn what_goes_on_with_another_model_says_which_one_has_decided_until_now() {
     let remark =
         r#"decided until now by "concept (claude-sonnet-5)"; without --model it goes on with offline-rules"#;
-    let begun = || {
-        let place = Place::new();
-        let ask =
-            place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE, "--model", "script"]);
-        wait_for(&place, "a", "handoff_committed", 1);
-        kill(ask);
-        place
-    };
     thread::scope(|scope| {
         let (plain, of_run) = (format!("sommelier: {remark}\n"), format!("sommelier: a: {remark}\n"));
         for (command, told) in [
@@ -239,7 +248,7 @@ fn what_goes_on_with_another_model_says_which_one_has_decided_until_now() {
             (&["ask", "--conversation", "a", "Quote Focus pro 3h"], plain),
         ] {
             scope.spawn(move || {
-                let place = begun();
+                let place = interrupted(&["--model", "script"]);
                 let named = [command, &["--model", "script"]].concat();
                 let said = place.says(command);
                 assert_eq!((said.code, said.err.matches(&*told).count()), (0, 1), "{command:?}: {said:?}");
@@ -275,13 +284,15 @@ fn a_reader_that_has_seen_enough_ends_an_export_quietly() {
 /// A person need not wait for a process that is dead or is to be stopped.
 #[test]
 fn a_run_is_taken_from_a_process_that_lives_where_that_is_said() {
-    let place = Place::new();
-    let first = place.begin(&["--slow", "4000", "--json", "ask", "--conversation", "b", BOOKING]);
-    wait_for(&place, "b", "model_requested", 1);
-    let second = place.apart(&["--json", "cancel", "b", "--evict"]);
+    let (place, first, second) = while_at_work(4000, |slow| {
+        let (place, slow) = (Place::new(), slow.to_string());
+        let first = place.begin(&["--slow", &slow, "--json", "ask", "--conversation", "b", BOOKING]);
+        wait_for(&place, "b", "model_requested", 1);
+        let second = place.apart(&["--json", "cancel", "b", "--evict"]);
+        second.err.contains(r#"has lost "b": its lease is ended"#).then_some((place, first, second))
+    });
     assert_eq!((second.code, &second.json()["end"]), (0, &json!("cancelled")), "{second:?}");
-    let told = r#"has lost "b": its lease is ended"#;
-    assert!(second.err.contains(told) && !second.err.contains("waiting"), "{second:?}");
+    assert!(!second.err.contains("waiting"), "{second:?}");
     let after = kinds(&place, "b");
     let first = said(first.wait_with_output().unwrap());
     let error = &first.json()["error"];
@@ -325,10 +336,7 @@ fn a_lease_that_runs_for_years_is_ended_where_that_is_said() {
             });
         }
     });
-    let place = Place::new();
-    let ask = place.begin(&["--slow", "400", "ask", "--conversation", "a", RUNNING_CASE]);
-    wait_for(&place, "a", "handoff_committed", 1);
-    kill(ask);
+    let place = interrupted(&[]);
     lease(&place, NEVER);
     place.apart(&["resume", "a", "--evict"]);
     assert_eq!(count(&kinds(&place, "a"), "closed"), 1);
@@ -366,7 +374,8 @@ fn a_chat_that_fails_prints_what_was_answered_before_with_the_error() {
     let mut input = chat.stdin.take().unwrap();
     writeln!(input, "Quote Studio basic 2h\n{BOOKING}").unwrap();
     wait_for(&place, "chat", "escalated", 1);
-    place.apart(&["cancel", "chat"]).fine();
+    // What is on record may be so a moment before the run is given back, and then it is waited for, and told.
+    assert_eq!(place.apart(&["cancel", "chat"]).code, 0);
     writeln!(input, "Quote Focus pro 4h").unwrap();
     drop(input);
     let said = said(chat.wait_with_output().unwrap());

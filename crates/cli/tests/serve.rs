@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use harness::serving::{Event, Got, Serve, encoded, field, has_words};
-use harness::{BOOKING, Place, RUNNING_CASE};
+use harness::{BOOKING, Place, RUNNING_CASE, while_at_work};
 use serde_json::Value;
 use sommelier_store::{Journal as _, SqliteStore};
 
@@ -58,15 +58,21 @@ fn a_form_that_is_sent_twice_is_heard_once() {
 /// T24: also while the agents are at work on it. Other words are refused then, and stay where they were typed.
 #[test]
 fn a_form_that_is_sent_again_while_it_is_worked_on_leads_to_the_conversation() {
-    let place = Place::new();
-    let serve = Serve::start(&place, 4_000);
-    let fields = [("run", "a"), ("key", "0123"), ("text", "Quote Focus pro 3h")];
-    for _ in 0..3 {
-        let got = serve.post("/say", &fields);
-        assert_eq!((got.status, got.header("location")), (303, Some("/chat/a")), "{got:?}");
-    }
-    for (key, text) in [("0123", "and quickly"), ("4567", "Quote Focus pro 3h"), ("", "Quote Focus pro 3h")] {
-        let got = serve.post("/say", &[("run", "a"), ("key", key), ("text", text)]);
+    let others = [("0123", "and quickly"), ("4567", "Quote Focus pro 3h"), ("", "Quote Focus pro 3h")];
+    let (place, serve, refused) = while_at_work(4_000, |slow| {
+        let place = Place::new();
+        let serve = Serve::start(&place, slow);
+        let fields = [("run", "a"), ("key", "0123"), ("text", "Quote Focus pro 3h")];
+        for _ in 0..3 {
+            let got = serve.post("/say", &fields);
+            assert_eq!((got.status, got.header("location")), (303, Some("/chat/a")), "{got:?}");
+        }
+        let said = |(key, text)| serve.post("/say", &[("run", "a"), ("key", key), ("text", text)]);
+        let refused = others.map(said);
+        let is_at_work = !serve.get("/chat/a").body.contains("<bdi>answered</bdi>");
+        is_at_work.then_some((place, serve, refused))
+    });
+    for ((_, text), got) in others.into_iter().zip(refused) {
         assert_eq!((got.status, got.body.contains("are still at work")), (409, true), "{got:?}");
         assert!(got.body.contains(&format!("\n{text}</textarea>")), "{got:?}");
     }
@@ -363,7 +369,7 @@ fn an_answer_that_is_on_no_record_is_not_lost() {
 #[test]
 fn a_run_is_called_off_while_it_waits_and_while_it_works() {
     let place = Place::new();
-    let serve = Serve::start(&place, 1_000);
+    let serve = Serve::start(&place, 0);
     serve.say("b", BOOKING);
     serve.shows("/chat/b", "wants to run");
     assert_eq!(serve.post("/cancel", &[("run", "b"), ("reason", "no money")]).status, 303);
@@ -373,14 +379,19 @@ fn a_run_is_called_off_while_it_waits_and_while_it_works() {
     let page = serve.get("/runs/b").body;
     let day = page.split_once("<tr><th scope=\"rowgroup\" colspan=\"4\">").unwrap().1;
     assert!(day.starts_with("20") && day[10..].starts_with("</th></tr>\n<tr><td"), "{page}");
-    serve.say("c", RUNNING_CASE);
-    let got = serve.say("c", "and quickly");
+    let (got, page) = while_at_work(1_000, |slow| {
+        let place = Place::new();
+        let serve = Serve::start(&place, slow);
+        serve.say("c", RUNNING_CASE);
+        let got = serve.say("c", "and quickly");
+        serve.post("/cancel", &[("run", "c")]);
+        let page = serve.shows_one_of("/chat/c", &["<bdi>cancelled</bdi>", "<bdi>answered</bdi>"]);
+        page.contains("<bdi>cancelled</bdi>").then_some((got, page))
+    });
     assert!(
         got.status == 409 && got.body.contains("are still at work") && got.body.contains("and quickly"),
         "{got:?}"
     );
-    serve.post("/cancel", &[("run", "c")]);
-    let page = serve.shows("/chat/c", "cancelled");
     assert!(!has_words(&page, "6500 cents"), "{page}");
 }
 
@@ -459,10 +470,14 @@ fn what_is_hostile_is_text_in_every_place() {
 
 #[test]
 fn events_come_in_order_and_go_on_where_a_page_was_when_it_left() {
-    let place = Place::new();
-    let serve = Serve::start(&place, 500);
-    serve.say("a", RUNNING_CASE);
-    let live = serve.events("/chat/a/events", None, "6500 cents");
+    let (_place, serve, live) = while_at_work(500, |slow| {
+        let place = Place::new();
+        let serve = Serve::start(&place, slow);
+        serve.say("a", RUNNING_CASE);
+        let live = serve.events("/chat/a/events", None, "6500 cents");
+        let is_live = |event: &Event| event.name == "state" && event.data.contains("is at work");
+        live.iter().any(is_live).then_some((place, serve, live))
+    });
     let items: Vec<&Event> = live.iter().filter(|event| event.name == "item").collect();
     assert!(items.is_sorted_by_key(|event| event.id), "{items:?}");
     let place_of = |words: &str| items.iter().position(|event| event.data.contains(words)).unwrap();
@@ -470,7 +485,6 @@ fn events_come_in_order_and_go_on_where_a_page_was_when_it_left() {
     assert!(place_of("hands over to") < place_of("6500 cents"));
     // It came while the run went on, and not in one go at its end.
     assert!(items[place_of("hands over to")].id < items[place_of("6500 cents")].id);
-    assert!(live.iter().any(|event| event.name == "state" && event.data.contains("is at work")));
 
     let page = serve.shows("/chat/a", "answered");
     let all = serve.events("/chat/a/events", Some(0), "answered");
@@ -505,7 +519,7 @@ fn a_server_that_is_killed_has_lost_nothing() {
     serve.say("b", BOOKING);
     let before = serve.shows("/chat/b", "wants to run");
     drop(serve);
-    let serve = Serve::start(&place, 1_500);
+    let serve = Serve::start(&place, 0);
     let now = |page: &str| {
         let (_, rest) = page.split_once("<ol class=\"feed\"").unwrap();
         let end = rest.split("class=\"composer\"").next().unwrap().to_owned();
@@ -517,10 +531,18 @@ fn a_server_that_is_killed_has_lost_nothing() {
     assert_eq!(serve.answers(&[("word", "approve")]).status, 303);
     serve.shows("/chat/b", "answered");
 
-    serve.say("a", RUNNING_CASE);
-    serve.shows("/chat/a", "hands over to");
-    drop(serve);
-    let serve = Serve::start(&place, 0);
+    let (_place, serve) = while_at_work(1_500, |slow| {
+        let place = Place::new();
+        let serve = Serve::start(&place, slow);
+        serve.say("a", RUNNING_CASE);
+        serve.shows("/chat/a", "hands over to");
+        drop(serve);
+        let is_over = place.json(&["runs"])["runs"][0]["status"] == "answered";
+        (!is_over).then(|| {
+            let serve = Serve::start(&place, 0);
+            (place, serve)
+        })
+    });
     let page = serve.shows("/chat/a", "interrupted");
     assert!(page.contains("Go on") && !has_words(&page, "6500 cents"), "{page}");
     serve.post("/resume", &[("run", "a")]);
@@ -534,7 +556,7 @@ fn a_run_that_another_process_has_is_waited_for() {
     let place = Place::new();
     let serve = Serve::start(&place, 0);
     place.says(&["ask", "--conversation", "a", "Quote Focus pro 3h"]);
-    let mut other = place.begin(&["--slow", "4500", "ask", "--conversation", "a", "Quote Studio basic 2h"]);
+    let mut other = place.begin(&["--slow", "600000", "ask", "--conversation", "a", "Quote Studio basic 2h"]);
     serve.shows("/chat/a", "Quote Studio basic 2h");
     let got = serve.say("a", "Quote Focus basic 1h");
     assert_eq!(got.status, 303, "{got:?}");

@@ -3,10 +3,11 @@
 
 mod harness;
 
-use std::net::TcpListener;
-
 use harness::{BOOKING, Place, RUNNING_CASE, said};
 use sommelier_metrics::ClosedSpan;
+
+/// Where nobody listens, and nobody begins to while a test runs: it is no port that anybody is given by chance.
+const AWAY: &str = "http://127.0.0.1:1";
 
 /// The spans that a file has.
 fn spans(place: &Place, file: &str) -> Vec<ClosedSpan> {
@@ -91,12 +92,9 @@ fn contents_are_in_the_spans_where_they_are_asked_for() {
 #[test]
 fn a_viewer_that_is_away_costs_nothing() {
     let place = Place::new();
-    let away = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", away.local_addr().unwrap());
-    drop(away);
-    let said = place.says(&["ask", RUNNING_CASE, "--otlp", &url]);
+    let said = place.says(&["ask", RUNNING_CASE, "--otlp", AWAY]);
     assert_eq!(said.code, 0);
-    let told = format!("sommelier: 10 of 10 spans did not reach the collector at {url}: ");
+    let told = format!("sommelier: 10 of 10 spans did not reach the collector at {AWAY}: ");
     assert!(said.err.starts_with(&told), "{}", said.err);
     let said = place.says(&["ask", RUNNING_CASE, "--otlp", "localhost:4317"]);
     assert_eq!(
@@ -112,13 +110,10 @@ fn a_viewer_that_is_away_costs_nothing() {
 #[test]
 fn a_trace_that_is_not_recorded_is_not_sent_and_that_is_told() {
     let place = Place::new();
-    let away = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", away.local_addr().unwrap());
-    drop(away);
     let not_recorded = "sommelier: TRACEPARENT says that its trace is not recorded, so no spans are sent; its last two digits would be 01\n";
-    let not_reached = format!("sommelier: 10 of 10 spans did not reach the collector at {url}: ");
+    let not_reached = format!("sommelier: 10 of 10 spans did not reach the collector at {AWAY}: ");
     for (flags, told) in [("00", not_recorded), ("01", &*not_reached)] {
-        let mut command = place.command(&["ask", RUNNING_CASE, "--otlp", &url]);
+        let mut command = place.command(&["ask", RUNNING_CASE, "--otlp", AWAY]);
         command.env("TRACEPARENT", format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-{flags}"));
         let said = said(command.output().unwrap());
         assert!(said.code == 0 && said.err.starts_with(told) && said.err.lines().count() == 1, "{said:?}");

@@ -31,6 +31,8 @@ impl Scene {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("crash-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = folder.as_ref().join(name);
+        // A process of this number that was killed may have left it.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }

@@ -104,6 +104,22 @@ fn held(scene: &Scene, term: u64) -> Running {
     running
 }
 
+/// Stops a process while it does not write: nobody else could until it went on.
+fn stop(scene: &Scene, running: &Running) {
+    let store = scene.store();
+    let connection = store.connection().unwrap();
+    connection.busy_timeout(Duration::ZERO).unwrap();
+    loop {
+        running.stop();
+        // It may be stopped a moment later, and would then be in the middle of what it has begun.
+        thread::sleep(Duration::from_millis(20));
+        if connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok() {
+            return;
+        }
+        running.go_on();
+    }
+}
+
 /// Lets the process out of its tool, when another has brought the run to its end: what it has to say is refused, it does
 /// nothing more, and what its tool gave is kept for people.
 fn is_fenced(scene: &Scene, running: Running, off: u64) {
@@ -131,12 +147,15 @@ fn is_fenced(scene: &Scene, running: Running, off: u64) {
 fn a_process_that_was_stopped_does_nothing_more() {
     let scene = scene();
     let running = held(&scene, 300);
-    running.stop();
-    let other = Victim::new(VICTIM, scene.path(), Scenario::Remote);
-    let (_, told) = other.run("resume");
+    stop(&scene, &running);
+    let other = || Victim::new(VICTIM, scene.path(), Scenario::Remote);
+    // By its clock the lease runs however long it has taken to begin.
+    let (_, told) = other().off_by(-HOUR).run("resume");
     assert!(told.refused.is_some_and(|refused| refused.starts_with("Held")));
-    thread::sleep(Duration::from_millis(350));
-    let (_, told) = other.run("sweep");
+    while scene.store().lease(CONVERSATION).unwrap().unwrap().until >= now() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let (_, told) = other().run("sweep");
     assert_eq!(
         told.answer.map(|(_, text)| text).as_deref(),
         Some("Seat 7 is reserved, and the house knows.")

@@ -135,6 +135,15 @@ fn heard(input: &str, is_interactive: bool, arguments: impl IntoIterator<Item = 
     Said { out: text(out), err: text(err), code }
 }
 
+/// What has to happen while agents are at work, tried with agents that take ever more time until it has: how long a test takes for
+/// it nobody knows beforehand. An attempt is told how many milliseconds each reply takes, and gives `None` where it was too late.
+pub(crate) fn while_at_work<T>(slow: u32, attempt: impl Fn(u32) -> Option<T>) -> T {
+    [1, 4, 16, 64]
+        .into_iter()
+        .find_map(|times| attempt(slow * times))
+        .unwrap_or_else(|| panic!("it was too late"))
+}
+
 pub(crate) fn said(output: Output) -> Said {
     let code = output.status.code().and_then(|code| u8::try_from(code).ok());
     Said { code: code.unwrap_or(u8::MAX), out: text(output.stdout), err: text(output.stderr) }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -17,6 +18,8 @@ pub(crate) struct Serve {
     is_slow: bool,
     /// What it has said beside.
     remarks: Arc<Mutex<Vec<String>>>,
+    /// Hears it, until there is nothing more to hear.
+    hears: Option<JoinHandle<()>>,
     /// The address for other machines, where one is told.
     pub(crate) others: Option<String>,
     pub(crate) port: u16,
@@ -48,7 +51,7 @@ impl Serve {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (remarks, err) = (Arc::new(Mutex::default()), process.stderr.take().unwrap());
         let said: Arc<Mutex<Vec<String>>> = remarks.clone();
-        std::thread::spawn(move || {
+        let hears = std::thread::spawn(move || {
             BufReader::new(err)
                 .lines()
                 .map_while(Result::ok)
@@ -66,6 +69,7 @@ impl Serve {
             process,
             is_slow: true,
             remarks,
+            hears: Some(hears),
             others: told["others"].as_str().map(str::to_owned),
             port: address.parse().unwrap(),
             token: token.to_owned(),
@@ -113,6 +117,23 @@ impl Serve {
             }
             assert!(start.elapsed() < Duration::from_secs(60), "{words}: {remarks:?}");
             drop(remarks);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Whether it remarks these words before it ends, as it has to.
+    pub(crate) fn remarks(&mut self, words: &str) -> bool {
+        loop {
+            let has_ended = self.process.try_wait().unwrap().is_some();
+            if let Some(hears) = self.hears.take_if(|_| has_ended) {
+                hears.join().unwrap();
+            }
+            if self.remarks.lock().unwrap().iter().any(|line| line.contains(words)) {
+                return true;
+            }
+            if has_ended {
+                return false;
+            }
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -198,13 +219,18 @@ impl Serve {
 
     /// The page, once it has these words.
     pub(crate) fn shows(&self, path: &str, words: &str) -> String {
+        self.shows_one_of(path, &[words])
+    }
+
+    /// The page, once it has the words of one of these.
+    pub(crate) fn shows_one_of(&self, path: &str, words: &[&str]) -> String {
         let start = Instant::now();
         loop {
             let got = self.get(path);
-            if has_words(&got.body, words) {
+            if words.iter().any(|words| has_words(&got.body, words)) {
                 return got.body;
             }
-            assert!(start.elapsed() < Duration::from_secs(60), "{words}: {got:?}");
+            assert!(start.elapsed() < Duration::from_secs(60), "{words:?}: {got:?}");
             std::thread::sleep(Duration::from_millis(30));
         }
     }

@@ -22,6 +22,8 @@ impl Folder {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("ledger-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // A process of this number that was killed may have left it.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
