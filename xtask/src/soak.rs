@@ -1,9 +1,11 @@
 //! `soak`: the property test of the handoff for as many runs as are asked for, in a release build.
 //!
 //! It is the test that each build runs a hundred times, with its own settings: nothing is switched off until somebody asks
-//! for it. The seed is printed with what was reached, and brings the same runs back.
+//! for it. A build plays the same runs each time; these begin at a seed of chance where none is given. The seed is printed with
+//! what was reached, and brings the same runs back.
 
 use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -22,10 +24,9 @@ pub(crate) fn run(args: Vec<OsString>) -> Result<ExitCode, Fault> {
     let mut test = cargo();
     test.args(["test", "--release", "--package", "sommelier-handoff", "--lib", "--"])
         .args(["--exact", TEST, "--nocapture"])
-        .env("PROPTEST_CASES", runs.to_string());
-    if let Some(seed) = seed {
-        test.env("PROPTEST_RNG_SEED", seed.to_string());
-    }
+        .env("PROPTEST_CASES", runs.to_string())
+        // Cargo has one for everyday, which is not meant here.
+        .env("PROPTEST_RNG_SEED", seed.unwrap_or_else(by_chance).to_string());
     let status = test.status().map_err(Fault::system("start cargo"))?;
     let took = start.elapsed().as_secs();
     if !status.success() {
@@ -34,4 +35,9 @@ pub(crate) fn run(args: Vec<OsString>) -> Result<ExitCode, Fault> {
     // Losing the reader must not lose the verdict.
     let _ = writeln!(io::stdout(), "soak: {runs} runs, building included, in {took} s");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The standard library seeds each of its hashers with a number by chance.
+fn by_chance() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
