@@ -11,10 +11,12 @@ pub(crate) mod serving;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 use sommelier::{Io, run};
+use tracing::Dispatch;
 
 pub(crate) const RUNNING_CASE: &str = "Quote Focus pro 3h. And what happens if I don't show up?";
 pub(crate) const BOOKING: &str = "Book Studio basic for 2 hours tomorrow at 14, for Ada";
@@ -117,12 +119,19 @@ impl Drop for Place {
     }
 }
 
+/// Where a place for spans is met for the first time, `tracing` asks whoever watches in this process whether it is wanted. While there is
+/// one alone it asks who watches this thread, and what nobody here wants is off for all: a command that is not watched would cost
+/// another test its spans. Beside these two there is never one alone.
+static WATCHERS: LazyLock<[Dispatch; 2]> =
+    LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry())));
+
 /// Runs the command in this process with these arguments.
 pub(crate) fn says(input: &str, arguments: impl IntoIterator<Item = OsString>) -> Said {
     heard(input, false, arguments)
 }
 
 fn heard(input: &str, is_interactive: bool, arguments: impl IntoIterator<Item = OsString>) -> Said {
+    LazyLock::force(&WATCHERS);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let io = Io {
         input: &mut input.as_bytes(),
