@@ -67,7 +67,7 @@ impl Serve {
         let (address, token) = url.strip_prefix("http://127.0.0.1:").unwrap().split_once("/?token=").unwrap();
         let mut serve = Self {
             process,
-            is_slow: true,
+            is_slow: false,
             remarks,
             hears: Some(hears),
             others: told["others"].as_str().map(str::to_owned),
