@@ -119,7 +119,8 @@ fn a_ledger_out_of_reach_is_told() {
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
     let start = Instant::now();
     let error = ledger.insert(nth(1), &"k".into()).unwrap_err();
-    assert!((90..20_000).contains(&start.elapsed().as_millis()));
+    // It is waited for, and not for ever.
+    assert!((90..900_000).contains(&start.elapsed().as_millis()));
     assert_eq!((error.code(), error.fault()), ("ledger_unreachable", Fault::House));
     assert_eq!(
         error.to_string(),

@@ -479,7 +479,8 @@ fn a_sentence_is_read_as_far_as_it_is_a_persons() {
     for rest in ["1h 2h 3h ", "Focus ", "if ", "and it "] {
         read(&long(rest).repeat(40), DEMO_NOW);
     }
-    assert!(start.elapsed() < std::time::Duration::from_secs(30), "{:?}", start.elapsed());
+    // No measure, which the benchmark is, but for what would not end: so long it takes on no machine, whatever else that has to do.
+    assert!(start.elapsed().as_secs() < 900, "{:?}", start.elapsed());
 
     let revoked = read(&format!("{book}No{} do not.", " um".repeat(MAX_SENTENCE)), DEMO_NOW).parts;
     assert_eq!(revoked.last().unwrap().intent, Intent::Unreadable(Why::TooMany));
