@@ -38,7 +38,7 @@ impl Auditor {
     pub(super) fn reads(&mut self, input: &Input) {
         if let InputKind::ToolsSwitched { agent, tool, on: true } = &input.what {
             let on = (agent.to_string(), tool.to_string());
-            self.0.values_mut().for_each(|book| drop(book.switched_on.insert(on.clone())));
+            self.0.values_mut().for_each(|book| _ = book.switched_on.insert(on.clone()));
         }
         let book = self.book(&input.run);
         match &input.what {
