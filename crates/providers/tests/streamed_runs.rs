@@ -12,7 +12,7 @@ use sommelier_providers::{Heard, Live, LiveBuilder, Observer, anthropic, openai}
 use sommelier_runner::handoff::{Agent, Budget, Cost, Delegate, Measure, Relay, RunEnd};
 use sommelier_runner::{Mailbox, Outcome, Report, Runner};
 use support::double::{Answer, Double};
-use support::{events, wire};
+use support::{awake, events, wire};
 use tracing_subscriber::layer::SubscriberExt;
 
 /// a asks s, and hands over to b, which hands over to c.
@@ -102,6 +102,7 @@ fn live(double: &Double) -> LiveBuilder {
 
 /// The run, what its own counts are and what the metrics counted: input and output tokens.
 fn driven(live: Live, mailbox: &Mailbox) -> (Report, Cost, (u64, u64)) {
+    awake();
     let metrics = Metrics::new();
     let relay = relay();
     let step = relay.start("k", "hello").unwrap();
@@ -125,6 +126,7 @@ fn tokens((_, cost, counted): &(Report, Cost, (u64, u64))) -> [(u64, u64); 2] {
 #[test]
 fn one_end_is_told_and_it_is_the_last() {
     let double = Double::answering(turns().iter().map(streamed));
+    awake();
     let notes = Notes::default();
     let (heard, live) = (notes.clone(), live(&double).stream_to(notes.clone()).build().unwrap());
     let observer = OnEvent::new(move |event, data| {

@@ -66,12 +66,24 @@ fn settings() -> anthropic::Settings {
     }
 }
 
+/// More time than any machine needs for a call.
+const LONG: Duration = Duration::from_secs(50);
+
 /// What comes of one call, and the pauses before it was over.
 fn asked(server: &FakeServer, is_streamed: bool) -> (Result<ModelResponse, ProviderError>, Vec<u64>) {
+    asked_within(LONG, server, is_streamed)
+}
+
+/// As [`asked`], of a call that has so much time.
+fn asked_within(
+    deadline: Duration,
+    server: &FakeServer,
+    is_streamed: bool,
+) -> (Result<ModelResponse, ProviderError>, Vec<u64>) {
     let pauses = Pauses::default();
     let limits = ReplyLimits { total_bytes: 200_000, ..ReplyLimits::default() };
     let builder = Live::anthropic(settings()).base_url(server.url()).key_variable("CARGO_PKG_NAME");
-    let builder = builder.clock(pauses.clone()).limits(limits).deadline(Duration::from_millis(600));
+    let builder = builder.clock(pauses.clone()).limits(limits).deadline(deadline);
     let live = if is_streamed { builder.stream_to(Deaf) } else { builder }.build().unwrap();
     let schema = RawJson::parse(r#"{"type":"object","properties":{"room":{"type":"string"}}}"#).unwrap();
     let messages = [Message::user("Quote Focus")];
@@ -111,7 +123,7 @@ fn a_request_with_every_setting_is_legal() {
 fn what_passes_comes_right() {
     let limited = |retry_after| Fault::RateLimited { retry_after };
     let rows = [
-        (limited(Some(3)), [3000]),
+        (limited(Some(55)), [55_000]),
         (limited(None), [500]),
         (Fault::Overloaded, [500]),
         (Fault::ApiError, [500]),
@@ -127,7 +139,7 @@ fn what_passes_comes_right() {
             let server = server(SCRIPT, &[(1, fault.clone())]);
             let (reply, waited) = asked(&server, is_streamed);
             // A pause that is longer than the time of the call is not made.
-            if pauses == [3000] {
+            if pauses == [55_000] {
                 assert!(matches!(reply, Err(ProviderError::Service(error)) if error.status == 429));
                 assert_eq!((waited, server.log().requests), (vec![], 1));
                 continue;
@@ -142,7 +154,6 @@ fn what_passes_comes_right() {
 #[test]
 fn what_does_not_pass_is_told_once() {
     let rows = [
-        (Fault::SlowHeaders(2000), "no whole reply within 600ms", "no whole reply within 600ms"),
         (Fault::MalformedJson, "the reply: EOF", "an event of the stream: EOF"),
         (
             Fault::WrongContentType,
@@ -160,6 +171,18 @@ fn what_does_not_pass_is_told_once() {
             assert!(error.starts_with(said), "{}: {error}", fault.name());
             assert_eq!((waited, server.log().requests), (vec![], 1), "{}", fault.name());
         }
+    }
+}
+
+/// S1-18. A reply that does not come in the time of the call is not waited for, and not asked for again.
+#[test]
+fn what_takes_too_long_is_told_once() {
+    for is_streamed in [false, true] {
+        let server = server(SCRIPT, &[(1, Fault::SlowHeaders(u64::MAX))]);
+        let (reply, waited) = asked_within(Duration::from_millis(600), &server, is_streamed);
+        let timed_out = ProviderError::TimedOut { waited: Duration::from_millis(600) };
+        assert_eq!((reply, waited), (Err(timed_out), vec![]));
+        assert!(server.log().requests <= 1);
     }
 }
 

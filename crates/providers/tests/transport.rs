@@ -15,7 +15,7 @@ use sommelier_providers::{
 };
 use sommelier_runtime::{Model, ModelError, Remote};
 use support::double::{Answer, Asked, Double};
-use support::{blocks, events, reply, wire};
+use support::{awake, blocks, events, reply, wire};
 use tracing_subscriber::layer::SubscriberExt;
 
 /// A variable that cargo sets for every test, in the place of one that holds a key. This is what it holds.
@@ -262,6 +262,7 @@ fn a_trace_tells_of_attempts_and_nothing_else() {
     let double = Double::answering([Answer::json(529, said), Answer::json(200, good())]);
     let builder =
         Live::anthropic(anthropic::Settings::default()).base_url(&double.url).key_variable(KEY_VARIABLE);
+    awake();
     let traced = Traced::default();
     let subscriber = tracing_subscriber::registry().with(traced.clone());
     tracing::subscriber::with_default(subscriber, || asking(builder.clock(Pauses::default()))).unwrap();
@@ -381,37 +382,29 @@ fn a_plain_reply_that_breaks_off_is_asked_for_again() {
 #[test]
 fn a_service_that_is_not_there_is_unreachable() {
     let pauses = Pauses::default();
-    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let builder =
-        Live::openai(openai::Settings::default()).base_url(format!("http://{nowhere}")).without_key();
+    // A port that was free a moment ago may be another test's by now; this one is given to nobody who asks for any.
+    let builder = Live::openai(openai::Settings::default()).base_url("http://127.0.0.1:1").without_key();
     let error = asking(builder.clock(pauses.clone())).unwrap_err();
     assert!(matches!(error, ProviderError::Unreachable { .. }), "{error}");
     assert_eq!((error.blame(), pauses.millis()), (Blame::Network, vec![500, 1000]));
 }
 
-/// The time of a call holds for a slow head, a slow body, and all attempts together; what the request says goes first.
+/// The time of a call holds for a head and for a body that never come; what the request says goes first.
 #[test]
 fn a_call_ends_with_its_time() {
+    let good = || Answer::json(200, good());
+    let streamed = Answer::stream(wire(&events(&self::good(), 8), "\n"));
     let ms = Duration::from_millis;
-    let slow = [
-        Answer::json(200, good()).slow_head(ms(1500)),
-        Answer::json(200, good()).slow_end(ms(1500)),
-        Answer::stream(wire(&events(&good(), 8), "\n")).slow_end(ms(1500)),
-    ];
-    for answer in slow {
+    for answer in [good().without_head(), good().without_end(), streamed.without_end()] {
         let double = Double::answering([answer]);
-        let started = std::time::Instant::now();
         let error = asking(at(&double).deadline(ms(300))).unwrap_err();
         assert_eq!((&error, error.blame()), (&ProviderError::TimedOut { waited: ms(300) }, Blame::Budget));
-        assert!(started.elapsed() < ms(1400));
-        assert_eq!(double.asked().len(), 1);
     }
-    let double = Double::answering([Answer::json(200, good()).slow_head(ms(600))]);
+    let double = Double::answering([good().without_head()]);
     let messages = [Message::user("hello")];
     let limited = ModelRequest { time_left: Some(200), ..request(&messages) };
     let error = at(&double).build().unwrap().complete(limited).unwrap_err();
     assert_eq!(error.kind(), "timed_out");
-    assert_eq!(double.asked().len(), 1);
 }
 
 /// A request whose time is over is not sent.

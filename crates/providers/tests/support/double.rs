@@ -8,9 +8,19 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Held {
+    Nothing,
+    /// Every byte.
+    All,
+    /// The second half of the body.
+    End,
+}
 
 /// One answer: its status, its headers, its body.
 #[derive(Clone)]
@@ -20,8 +30,8 @@ pub(crate) struct Answer {
     body: Vec<u8>,
     /// The length that the head claims, when it is another.
     claimed: Option<usize>,
-    /// How long to wait before the head, and before the end of the body.
-    slow: [Duration; 2],
+    /// What is held back until the test is over.
+    held: Held,
     /// The body is sent over and over, until the client goes away.
     is_endless: bool,
 }
@@ -37,8 +47,8 @@ impl Answer {
 
     pub(crate) fn of(status: u16, media: &str, body: impl ToString) -> Self {
         let headers = vec![("content-type".to_owned(), media.to_owned())];
-        let (body, slow) = (body.to_string().into_bytes(), [Duration::ZERO; 2]);
-        Self { status, headers, body, claimed: None, slow, is_endless: false }
+        let body = body.to_string().into_bytes();
+        Self { status, headers, body, claimed: None, held: Held::Nothing, is_endless: false }
     }
 
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
@@ -53,13 +63,15 @@ impl Answer {
         self
     }
 
-    pub(crate) fn slow_head(mut self, pause: Duration) -> Self {
-        self.slow[0] = pause;
+    /// Nothing of it comes as long as the server is there: whoever gives up has done so by itself.
+    pub(crate) fn without_head(mut self) -> Self {
+        self.held = Held::All;
         self
     }
 
-    pub(crate) fn slow_end(mut self, pause: Duration) -> Self {
-        self.slow[1] = pause;
+    /// As [`without_head`](Self::without_head), of the second half of the body.
+    pub(crate) fn without_end(mut self) -> Self {
+        self.held = Held::End;
         self
     }
 
@@ -68,22 +80,33 @@ impl Answer {
         self
     }
 
-    fn write(&self, mut to: &TcpStream) -> std::io::Result<()> {
-        std::thread::sleep(self.slow[0]);
-        write!(to, "HTTP/1.1 {} Said\r\nconnection: close\r\n", self.status)?;
+    /// Writes it in one piece, but for what is held back until `over` says that the test is.
+    fn write(&self, mut to: &TcpStream, over: &Receiver<()>) -> std::io::Result<()> {
+        let mut all = format!("HTTP/1.1 {} Said\r\nconnection: close\r\n", self.status).into_bytes();
         for (name, value) in &self.headers {
-            write!(to, "{name}: {value}\r\n")?;
+            write!(all, "{name}: {value}\r\n")?;
         }
         if self.is_endless {
-            write!(to, "\r\n")?;
+            write!(all, "\r\n")?;
+            to.write_all(&all)?;
             while to.write_all(&self.body).is_ok() {}
             return Ok(());
         }
-        write!(to, "content-length: {}\r\n\r\n", self.claimed.unwrap_or(self.body.len()))?;
-        let (first, last) = self.body.split_at(self.body.len() / 2);
+        write!(all, "content-length: {}\r\n\r\n", self.claimed.unwrap_or(self.body.len()))?;
+        let head = all.len();
+        all.extend(&self.body);
+        let at_once = match self.held {
+            Held::Nothing => all.len(),
+            Held::All => 0,
+            Held::End => head + self.body.len() / 2,
+        };
+        let (first, held) = all.split_at(at_once);
         to.write_all(first)?;
-        std::thread::sleep(self.slow[1]);
-        to.write_all(last)
+        if self.held != Held::Nothing {
+            // Nothing is ever sent on it: it ends where the server is asked what it heard, or dropped.
+            let _ = over.recv();
+        }
+        to.write_all(held)
     }
 }
 
@@ -95,9 +118,10 @@ pub(crate) struct Asked {
     pub(crate) body: String,
 }
 
-/// The server. It ends with its answers.
+/// The server. It ends with its answers, or when it is asked what it heard.
 pub(crate) struct Double {
     pub(crate) url: String,
+    over: Sender<()>,
     asked: Arc<Mutex<Vec<Asked>>>,
     thread: JoinHandle<()>,
 }
@@ -109,30 +133,42 @@ impl Double {
         let (answers, asked): (Vec<Answer>, Arc<Mutex<Vec<Asked>>>) =
             (answers.into_iter().collect(), Arc::default());
         let heard = Arc::clone(&asked);
+        let (over, is_over) = channel();
         let thread = std::thread::spawn(move || {
             for answer in answers {
                 let (stream, _) = listener.accept().unwrap();
-                heard.lock().unwrap().push(read(&stream));
-                // A client that has gone away is part of some tests.
-                let _ = answer.write(&stream);
+                // A client that has gone away is part of some tests: in mid-request too, where its time is short.
+                let Some(asked) = read(&stream) else { continue };
+                heard.lock().unwrap().push(asked);
+                let _ = answer.write(&stream, &is_over);
             }
         });
-        Self { url, asked, thread }
+        Self { url, over, asked, thread }
     }
 
-    /// What was asked, once every answer was given.
+    /// What was asked. Answers that nobody came for are not waited for.
     pub(crate) fn asked(self) -> Vec<Asked> {
+        drop(self.over);
+        // Whoever comes now says nothing, and takes an answer each.
+        let address = self.url.strip_prefix("http://").unwrap();
+        while !self.thread.is_finished() {
+            let _ = TcpStream::connect(address);
+            std::thread::sleep(Duration::from_millis(1));
+        }
         self.thread.join().unwrap();
         self.asked.lock().unwrap().clone()
     }
 }
 
-fn read(stream: &TcpStream) -> Asked {
+/// A whole request; none where the client has left before its end.
+fn read(stream: &TcpStream) -> Option<Asked> {
     let mut reader = BufReader::new(stream);
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
         if line.trim().is_empty() {
             break;
         }
@@ -143,6 +179,6 @@ fn read(stream: &TcpStream) -> Asked {
     let length =
         headers.iter().find_map(|header| header.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    Asked { line, headers, body: String::from_utf8(body).unwrap() }
+    reader.read_exact(&mut body).ok()?;
+    Some(Asked { line, headers, body: String::from_utf8(body).unwrap() })
 }

@@ -8,6 +8,15 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use sommelier_protocol::ModelResponse;
 use sommelier_providers::{ProviderError, ReplyLimits, anthropic};
+use std::sync::OnceLock;
+use tracing::Dispatch;
+
+/// Keeps a subscriber alive that wants every event, for a test that listens. Tests run side by side: an event that is met for
+/// the first time where nobody listens would be switched off for the one who does.
+pub(crate) fn awake() {
+    static LISTENER: OnceLock<Dispatch> = OnceLock::new();
+    LISTENER.get_or_init(|| Dispatch::new(tracing_subscriber::registry()));
+}
 
 /// One block of each kind that the API documents, and one that it does not.
 pub(crate) fn blocks() -> Vec<Value> {
