@@ -6,7 +6,7 @@ mod harness;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use harness::{Told, bytes, connect, faulty, hello, post, server, streamed, tool, with};
+use harness::{Told, bytes, connect, faulty, hello, post, server, streamed, tool, until_so, with};
 use serde_json::{Value, json};
 use sommelier_fake_server::{Faults, Script, Settings};
 
@@ -269,11 +269,7 @@ fn a_plan_is_bounded() {
     let server = faulty(&vec![json!({"slow_headers": u64::MAX}); 2000]);
     let mut line = connect(&server);
     line.write_all(&bytes("POST", "/v1/messages", &json!({}), &hello().to_string())).unwrap();
-    let until = Instant::now() + Duration::from_secs(10);
-    while server.log().entries.is_empty() {
-        assert!(Instant::now() < until, "the request was not taken");
-        std::thread::yield_now();
-    }
+    until_so(|| !server.log().entries.is_empty());
 }
 
 /// A fault that would never strike is refused, and what would be right is told.

@@ -5,9 +5,9 @@ mod harness;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use harness::{bytes, connect, hang_up, hello, post, read, server};
+use harness::{Told, bytes, connect, hang_up, hello, read, server, until_so};
 use serde_json::json;
 use sommelier_fake_server::{FakeServer, Faults, Settings};
 
@@ -19,9 +19,22 @@ fn request() -> Vec<u8> {
     bytes("POST", "/v1/messages", &json!({}), &hello().to_string())
 }
 
+/// What is said to these bytes, after which nothing more comes. Who is not quick enough to speak at all is let go without a
+/// word by a server that is impatient, and comes again.
+fn told(server: &FakeServer, bytes: &[u8]) -> Told {
+    let mut told = Told::default();
+    until_so(|| {
+        let mut stream = connect(server);
+        let _ = stream.write_all(bytes);
+        told = read(&mut stream);
+        told.status != 0
+    });
+    told
+}
+
 /// The server still works.
 fn assert_alive(server: &FakeServer) {
-    let told = post(server, &hello());
+    let told = told(server, &request());
     assert_eq!((told.status, told.is_whole), (200, true));
 }
 
@@ -30,29 +43,27 @@ fn half_a_request_is_told_to_have_taken_too_long() {
     let server = impatient();
     let whole = request();
     for len in [1, 20, whole.len() / 2, whole.len() - 1] {
-        let mut stream = connect(&server);
-        stream.write_all(&whole[..len]).unwrap();
-        let told = read(&mut stream);
+        let told = told(&server, &whole[..len]);
         assert_eq!((told.status, told.header("connection")), (408, Some("close")), "{len} bytes");
     }
     assert_alive(&server);
 }
 
-/// Bytes that trickle in do not prolong the time.
+/// Bytes that trickle in do not prolong the time: long before the last one the request has been given up.
 #[test]
 fn a_slow_client_is_not_waited_for() {
     let server = impatient();
-    let started = Instant::now();
-    let mut stream = connect(&server);
-    for byte in request() {
-        if stream.write_all(&[byte]).is_err() {
-            break;
+    let is_over = || !server.log().entries.is_empty();
+    until_so(|| {
+        let mut stream = connect(&server);
+        for byte in request() {
+            if is_over() || stream.write_all(&[byte]).is_err() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
-        std::thread::sleep(Duration::from_millis(20));
-        if started.elapsed() > Duration::from_millis(900) {
-            break;
-        }
-    }
+        is_over()
+    });
     let log = server.log();
     assert_eq!((log.requests, log.broken.get("http")), (1, Some(&1)));
     assert_alive(&server);
@@ -167,13 +178,13 @@ fn a_body_that_may_be_read_in_two_ways_is_refused() {
     assert_alive(&server);
 }
 
-/// A client that sends its whole body before it listens is not cut off, and reads why it was refused.
+/// A client that sends its whole body before it listens is not cut off, and reads why it was refused; if it is quick enough, for
+/// which it has some tries.
 #[test]
 fn a_refused_body_is_taken_in() {
     let server = server(Settings { max_body: 1_000, ..Settings::default() });
-    let mut stream = connect(&server);
-    stream.write_all(&bytes("POST", "/v1/messages", &json!({}), &" ".repeat(16_000_000))).unwrap();
-    assert_eq!(read(&mut stream).status, 413);
+    let request = bytes("POST", "/v1/messages", &json!({}), &" ".repeat(16_000_000));
+    assert_eq!(told(&server, &request).status, 413);
 }
 
 /// A client that waits to be told to go on is told.
@@ -215,15 +226,18 @@ fn chance_bytes_do_not_kill_it() {
     assert_alive(&server);
 }
 
-/// Many at a time are answered, and a server with open connections ends at once.
+/// A server that would wait for a day for who is silent.
+fn patient() -> FakeServer {
+    server(Settings { patience: Duration::from_secs(24 * 60 * 60), ..Settings::default() })
+}
+
+/// Many at a time are answered, and a server with open connections ends without waiting for them.
 #[test]
 fn it_ends_while_clients_wait() {
-    let server = server(Settings::default());
+    let server = patient();
     let silent: Vec<_> = (0..50).map(|_| connect(&server)).collect();
     assert_alive(&server);
-    let started = Instant::now();
     drop(server);
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
     drop(silent);
 }
 
@@ -240,31 +254,35 @@ fn a_head_has_no_body() {
     assert!(all.contains("\r\nallow: POST\r\n"), "{all}");
 }
 
-/// A client that asks and does not read is let go when nothing more goes out for as long as the server is patient.
+/// A client that asks and does not read is let go when nothing more goes out for as long as the server is patient. Nobody
+/// sees that it is before he reads, so a server that was not quick enough is asked again, and left alone for longer.
 #[test]
 fn a_client_that_does_not_read_is_let_go() {
-    let faults = Faults::read(r#"{"faults": [{"at": 1, "fault": {"oversized_body": 48000000}}]}"#).unwrap();
-    let patience = Duration::from_millis(300);
-    let server = server(Settings { faults, patience, ..Settings::default() });
-    let mut stream = connect(&server);
-    stream.write_all(&request()).unwrap();
-    while server.log().entries.is_empty() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(1_500));
-    // What was on its way still comes, and no more.
-    let told = read(&mut stream);
-    assert_eq!((told.status, told.is_whole), (200, false));
-    assert_alive(&server);
+    let body = json!({"at": 1, "until": 1_000, "fault": {"oversized_body": 48_000_000}});
+    let faults = Faults::read(&json!({"faults": [body]}).to_string()).unwrap();
+    let server = server(Settings { faults, patience: Duration::from_secs(1), ..Settings::default() });
+    let mut pause = Duration::from_secs(1);
+    until_so(|| {
+        let heard = server.log().entries.len();
+        let mut stream = connect(&server);
+        stream.write_all(&request()).unwrap();
+        // The answer is there before its first byte goes out.
+        until_so(|| server.log().entries.len() > heard);
+        pause *= 2;
+        std::thread::sleep(pause);
+        // What was on its way still comes, and no more.
+        let told = read(&mut stream);
+        told.status == 200 && !told.is_whole
+    });
+    let log = bytes("GET", "/_log", &json!({"content-length": null}), "");
+    assert_eq!(told(&server, &log).status, 200, "it still works");
 }
 
 /// There is an end to how many may be connected at a time, and who is silent keeps nobody out.
 #[test]
 fn for_one_connection_too_many_the_one_is_closed_that_is_silent_longest() {
-    let server = server(Settings::default());
+    let server = patient();
     let mut silent: Vec<_> = (0..256).map(|_| connect(&server)).collect();
-    let started = Instant::now();
     assert_alive(&server);
     assert_eq!(read(&mut silent[0]).status, 0);
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }

@@ -24,12 +24,13 @@ struct Running {
 
 impl Running {
     fn start(arguments: &[&str]) -> Self {
-        let mut child =
-            program().args(["--port", "0"]).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let child = program().args(["--port", "0"]).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        // From here on it is ended, whatever it says.
+        let mut running = Self { child, address: String::new() };
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
-        Self { child, address }
+        BufReader::new(running.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        running.address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
+        running
     }
 
     fn ask(&self) -> Told {

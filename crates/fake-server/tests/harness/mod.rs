@@ -5,13 +5,13 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sommelier_fake_server::{FakeServer, Faults, Script, Settings};
 
-/// No test waits longer for a byte.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longer than any test machine needs, so that a failure is a failed test and not one that hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server on a free port.
 pub(crate) fn server(settings: Settings) -> FakeServer {
@@ -127,6 +127,15 @@ pub(crate) fn connect(server: &FakeServer) -> TcpStream {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
     stream
+}
+
+/// Waits until it is so.
+pub(crate) fn until_so(mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "it does not come to it");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Says that nothing more will be sent.
