@@ -258,10 +258,10 @@ fn a_head_has_no_body() {
 /// sees that it is before he reads, so a server that was not quick enough is asked again, and left alone for longer.
 #[test]
 fn a_client_that_does_not_read_is_let_go() {
-    let body = json!({"at": 1, "until": 1_000, "fault": {"oversized_body": 48_000_000}});
+    let body = json!({"at": 1, "until": 1_000, "fault": {"oversized_body": 16_000_000}});
     let faults = Faults::read(&json!({"faults": [body]}).to_string()).unwrap();
     let server = server(Settings { faults, patience: Duration::from_secs(1), ..Settings::default() });
-    let mut pause = Duration::from_secs(1);
+    let mut pause = Duration::from_millis(1_500);
     until_so(|| {
         let heard = server.log().entries.len();
         let mut stream = connect(&server);

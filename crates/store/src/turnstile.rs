@@ -71,9 +71,9 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// Waits until so many stand in line.
-    fn until_waiting(turnstile: &Turnstile, number: usize) {
-        while locked(&turnstile.line).waiting.len() < number {
+    /// Waits until so many have come, whoever of them is gone again.
+    fn until_came(turnstile: &Turnstile, number: u64) {
+        while locked(&turnstile.line).tickets < number {
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -87,9 +87,9 @@ mod tests {
         };
         thread::scope(|threads| {
             let turn = turnstile.enter(LONG).unwrap();
-            for (name, number) in [("a", 1), ("b", 2), ("c", 3)] {
+            for (name, number) in [("a", 2), ("b", 3), ("c", 4)] {
                 threads.spawn(move || enter(name));
-                until_waiting(&turnstile, number);
+                until_came(&turnstile, number);
             }
             drop(turn);
             // Who was inside a moment ago stands at the end.
@@ -104,7 +104,7 @@ mod tests {
         thread::scope(|threads| {
             let turn = turnstile.enter(LONG).unwrap();
             let short = threads.spawn(|| turnstile.enter(Duration::from_millis(5)).map(drop));
-            until_waiting(&turnstile, 1);
+            until_came(&turnstile, 2);
             let long = threads.spawn(|| turnstile.enter(LONG).map(drop));
             assert_eq!(short.join().unwrap(), Err(JournalError::Busy));
             drop(turn);

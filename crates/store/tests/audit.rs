@@ -7,7 +7,6 @@ mod harness;
 use std::cell::RefCell;
 use std::sync::Barrier;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use harness::{Folder, Memory, fill};
 use sommelier_store::conformance::{Shelf, Tamper};
@@ -56,13 +55,12 @@ fn a_slow_sink_holds_up_nobody() {
                 })
             });
             stuck.wait();
-            let start = Instant::now();
+            // The sink stays stuck until all of this is done.
             fill(journal, "a", 5);
             fill(journal, "b", 2);
             assert_eq!(audit.lag(journal), Ok(lag(10, &["a", "b"], None)));
             let meanwhile = audit.follow(journal, |_| panic!("one follows at a time"));
             assert_eq!(meanwhile, Ok(lag(10, &["a", "b"], None)));
-            assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
             stuck.wait();
             assert_eq!(following.join().unwrap(), Ok(lag(7, &["a", "b"], None)));
         });

@@ -7,7 +7,7 @@ mod harness;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::fs;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use harness::{Folder, fill};
@@ -15,6 +15,7 @@ use sommelier_store::{
     CheckError, Fault, Faults, Heads, Invitation, InvitedTo, IssueError, Journal, JournalError, Options,
     RefusedTokens, SqliteStore, Standing, Token, TokenRefused, Unfit,
 };
+use tracing::Dispatch;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 const TO: InvitedTo<'static> =
@@ -65,6 +66,9 @@ struct Alerts(Arc<Mutex<Vec<String>>>);
 impl Alerts {
     /// What `work` raises.
     fn of<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
+        // Tests run side by side: an alert that is met for the first time where nobody listens would be switched off for this one.
+        static LISTENER: OnceLock<Dispatch> = OnceLock::new();
+        LISTENER.get_or_init(|| Dispatch::new(tracing_subscriber::registry()));
         let alerts = Self::default();
         let done =
             tracing::subscriber::with_default(tracing_subscriber::registry().with(alerts.clone()), work);

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use sommelier_store::conformance::{Kept, Shelf, Tamper};
@@ -22,6 +23,8 @@ impl Folder {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("store-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // A process of this number may have been killed here before.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -34,8 +37,10 @@ impl Folder {
         self.0.join("journal.db-wal")
     }
 
+    /// With more patience than any test needs: who waits for others at a slow machine is let in, and who waits for itself
+    /// does not come to its end.
     pub(crate) fn open(&self) -> SqliteStore {
-        SqliteStore::open(self.journal()).unwrap()
+        self.open_with(patient())
     }
 
     pub(crate) fn open_with(&self, options: Options) -> SqliteStore {
@@ -54,6 +59,10 @@ impl Drop for Folder {
     }
 }
 
+fn patient() -> Options {
+    Options::new().busy_timeout(Duration::from_secs(60 * 60))
+}
+
 pub(crate) struct Memory(pub(crate) MemoryStore);
 
 impl Shelf for Memory {
@@ -68,7 +77,7 @@ impl Shelf for Memory {
 
 impl Shelf for Folder {
     fn open(&self, faults: Faults) -> Box<dyn Journal> {
-        Box::new(self.open_with(Options::new().faults(faults)))
+        Box::new(self.open_with(patient().faults(faults)))
     }
 
     fn tamper(&self, conversation: &str, tamper: Tamper) {
