@@ -146,6 +146,8 @@ impl Folder {
     fn new(name: &str) -> Self {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("cassette-{name}-{}", std::process::id()));
+        // A process of this number may have been killed here before.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }

@@ -3,8 +3,8 @@
 mod harness;
 
 use harness::{
-    REQUEST, Turn, agent, calls, decisions, desk, ended, hands_to, house, question, relay, runner, says,
-    script, supervised, team, to,
+    REQUEST, Turn, agent, awake, calls, decisions, desk, ended, hands_to, house, question, relay, runner,
+    says, script, supervised, team, to,
 };
 use sommelier_handoff::{Cost, Guards, HANDOFF_TO_SPECIALIST, Relay, Route, Step};
 use sommelier_metrics::{
@@ -22,6 +22,7 @@ use tracing_subscriber::layer::SubscriberExt;
 
 /// Does `work` while it is counted.
 fn counted<T>(work: impl FnOnce(&Dispatch) -> T) -> (T, Report) {
+    awake();
     let metrics = Metrics::new();
     let dispatch = Dispatch::new(tracing_subscriber::registry().with(metrics.layer()));
     let done = dispatcher::with_default(&dispatch, || work(&dispatch));

@@ -308,7 +308,7 @@ fn a_question_that_is_called_off_at_once_has_its_span() {
         let (seen, since) = (spans.clone(), Instant::now());
         move || {
             while !is_so(&seen) {
-                assert!(since.elapsed() < Duration::from_secs(20), "the other branch does not come that far");
+                assert!(since.elapsed() < Duration::from_secs(60), "the other branch does not come that far");
                 std::thread::sleep(Duration::from_millis(1));
             }
         }

@@ -14,7 +14,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 /// Longer than any test machine needs, so that a failure is a failed test and not one that hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 tool_args! {
     /// A place in a queue.

@@ -289,6 +289,7 @@ impl Spans {
     /// Does `work` under a subscriber of its own, which must see every span close.
     #[track_caller]
     pub(crate) fn of<T>(work: impl FnOnce() -> T) -> (T, Self) {
+        awake();
         let spans = Self::default();
         let dispatch = Dispatch::new(tracing_subscriber::registry().with(spans.clone()));
         let done = dispatcher::with_default(&dispatch, work);
