@@ -36,3 +36,11 @@ pub(crate) fn is_seen(c: char) -> bool {
     let text: &str = c.encode_utf8(&mut bytes);
     !c.is_whitespace() && in_sight(text) == text
 }
+
+/// As much of a text as has so many characters at most.
+pub(crate) fn begin(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

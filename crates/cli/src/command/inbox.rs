@@ -13,7 +13,7 @@ use crate::done::{Account, Said};
 use crate::fault::Fault;
 use crate::invited::{InvitationRow, RefusedRow};
 use crate::teller::Teller;
-use crate::words::named;
+use crate::words::{begin, named};
 
 #[derive(Serialize)]
 struct Inbox {
@@ -91,11 +91,7 @@ impl Inbox {
 
 /// The beginning of a user's words; `show` has all of them.
 fn shortly(words: &str) -> String {
-    let mut begin: String = words.chars().take(LONGEST_SAID).collect();
-    if begin.len() < words.len() {
-        begin.push('…');
-    }
-    in_sight(RawJson::string(&begin).get())
+    in_sight(RawJson::string(&begin(words, LONGEST_SAID)).get())
 }
 
 fn is_to(invitation: &InvitationRow, question: &QuestionRow) -> bool {

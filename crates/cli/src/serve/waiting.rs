@@ -16,6 +16,7 @@ use crate::command::inbox::{LeftOut, asked_in, sort};
 use crate::desk::Desk;
 use crate::done::Said;
 use crate::fault::Fault;
+use crate::words::begin;
 
 /// How long a page waits to tell how many questions there are.
 const SOON: Duration = Duration::from_millis(500);
@@ -104,8 +105,8 @@ fn look(desk: &Desk, seen: &mut Seen) -> Result<Vec<LeftOut>, Fault> {
         match asked_in(desk, &run) {
             Ok((questions, said)) => {
                 let said = Said {
-                    before: said.before.as_deref().map(begin),
-                    kept: said.kept.iter().map(|words| begin(words)).collect(),
+                    before: said.before.map(|words| begin(&words, MOST_SAID)),
+                    kept: said.kept.iter().map(|words| begin(words, MOST_SAID)).collect(),
                 };
                 seen.insert(run, Run { head, questions, said });
             }
@@ -116,12 +117,4 @@ fn look(desk: &Desk, seen: &mut Seen) -> Result<Vec<LeftOut>, Fault> {
         }
     }
     Ok(left_out)
-}
-
-/// As much of it as is kept.
-fn begin(words: &str) -> String {
-    match words.char_indices().nth(MOST_SAID) {
-        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
-        None => words.to_owned(),
-    }
 }
