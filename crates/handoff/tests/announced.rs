@@ -598,3 +598,80 @@ fn a_plan_is_told_once() {
         ],
     );
 }
+
+/// While a person is asked about one of two handoffs the receiver of the other comes and goes. What a ruling has changed is
+/// told each time, in the same words where it is as it was before; so the newest word on each of them is how it stands.
+#[test]
+fn a_ruling_that_changes_back_is_told_again() {
+    let relay = Relay::builder()
+        .agent(agent("a"))
+        .agent(agent("b"))
+        .agent(agent("d"))
+        .entry("a")
+        .route_with(Route::new("a", "b").requires(["look"]))
+        .route_with(Route::new("a", "d").needs_approval())
+        .build()
+        .unwrap();
+    let two = ["b", "d"].map(|whom| (HANDOFF_TO_SPECIALIST, to(whom, "Go on.")));
+    let model = script([("a", calls(two)), ("a", says("Six."))]);
+    let look = |on| InputKind::ToolsSwitched { agent: name("b"), tool: tool_name("look"), on };
+    let scribe = Scribe::new(&relay, &model).gets("c", spoken("hello", false)).does().0;
+    let scribe = scribe.gets("c", look(false)).does().0.gets("c", look(true));
+    let id = asked(&scribe).into();
+    let no = InputKind::HumanAnswered { id, answer: Answer::Reject { reason: "not today".into() }, by: None };
+    reads(
+        &scribe.gets("c", no).gets("c", look(false)).drives(),
+        &[
+            "opened",
+            "turn_received",
+            "model_requested of a",
+            "model_responded",
+            "planned c/1/1/0",
+            "handoff_refused c/1/1/1: one_handoff_per_turn",
+            "tools_switched",
+            "handoff_reconsidered",
+            "handoff_refused c/1/1/0: target_not_ready",
+            "escalated c/1/1/1 (handoff)",
+            "tools_switched",
+            "human_answered reject",
+            "planned c/1/1/0",
+            "handoff_refused c/1/1/1: not_approved",
+            "tools_switched",
+            "handoff_reconsidered",
+            "handoff_refused c/1/1/0: target_not_ready",
+            "model_requested of a",
+            "model_responded",
+            "closed c/1/2: answered",
+        ],
+    );
+}
+
+/// A plan has what runs as things stand with the reply. A tool that is switched on before the others have run does so with them,
+/// and its intent tells it.
+#[test]
+fn a_tool_that_is_switched_on_in_time_runs_though_it_was_not_planned() {
+    let relay = Relay::builder().agent(agent("a")).entry("a").build().unwrap();
+    let both = [("look", r#"{"word":"a"}"#), ("fail", "{}")];
+    let model = script([("a", calls(both)), ("a", says("Six."))]);
+    let look = |on| InputKind::ToolsSwitched { agent: name("a"), tool: tool_name("look"), on };
+    let scribe = Scribe::new(&relay, &model).gets("c", spoken("hello", false)).gets("c", look(false));
+    reads(
+        &scribe.does().0.gets("c", look(true)).drives(),
+        &[
+            "opened",
+            "turn_received",
+            "tools_switched",
+            "model_requested of a",
+            "model_responded",
+            "planned fail at 1",
+            "tools_switched",
+            "tool_intended look",
+            "tool_intended fail",
+            "tool_completed",
+            "tool_failed",
+            "model_requested of a",
+            "model_responded",
+            "closed c/1/2: answered",
+        ],
+    );
+}
