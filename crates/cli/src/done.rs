@@ -1,16 +1,17 @@
 //! What was done in a turn, and what was said while it waits, as the records tell it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use reservo::booking::{BookingReceipt, BookingStatus, CancelReceipt};
 use serde::Serialize;
-use sommelier_handoff::{Announcement, Chronicle, Effect, Entry, InputKind};
-use sommelier_protocol::RawJson;
+use sommelier_handoff::{Announcement, Answer, Chronicle, Effect, Entry, InputKind};
 use sommelier_protocol::sight::in_sight;
+use sommelier_protocol::{RawJson, ToolName};
 use sommelier_runner::journal::Record;
+use sommelier_runtime::ToolOutput;
 
 use crate::asked::QuestionRow;
-use crate::words::named;
+use crate::words::{in_line, named};
 
 /// What becomes of words that were said while a question is open.
 pub(crate) const KEPT: &str =
@@ -23,6 +24,8 @@ pub(crate) struct Account {
     pub(crate) done: Vec<DoneRow>,
     /// What they have done in the turns before.
     pub(crate) before: Vec<DoneRow>,
+    /// What a person has approved in the turn, and was not done all the same.
+    pub(crate) failed: Vec<FailedRow>,
     /// The ids of the handoffs that were asked for in the turns before.
     pub(crate) hops_before: BTreeSet<Box<str>>,
     /// The user's words, before and after a question was asked that is open.
@@ -56,6 +59,16 @@ pub(crate) struct DoneRow {
     in_doubt: bool,
 }
 
+/// Something that a person has approved and a tool has refused: whoever approved it counts on it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct FailedRow {
+    tool: String,
+    /// What went wrong, in a word.
+    error: String,
+    /// What the tool said of it in words of people; null where it said nothing.
+    detail: Option<String>,
+}
+
 impl Account {
     /// What the records say, where these questions are open at their end.
     pub(crate) fn of(conversation: &str, records: &[Record], open: &[QuestionRow]) -> Self {
@@ -64,6 +77,9 @@ impl Account {
         let (mut before, mut is_over) = (0, false);
         let (mut said, mut is_asked) = (Said::default(), false);
         let (mut models, mut declined) = (Vec::<String>::new(), None);
+        // The calls of each run that run, by their places, and those that a person has approved.
+        let (mut calls, mut approved) = (BTreeMap::new(), BTreeSet::new());
+        let mut failed = BTreeMap::new();
         let (mut hops, mut hops_before) = (BTreeSet::new(), BTreeSet::new());
         for record in records {
             match Entry::read(record.event.kind(), record.event.version(), record.event.body()) {
@@ -74,10 +90,24 @@ impl Account {
                                 before = chronicle.effects().len();
                                 hops_before.append(&mut hops);
                                 models.clear();
+                                failed.clear();
                             }
                             match is_asked {
                                 true => said.kept.push(text.to_string()),
                                 false => said.before = Some(text.to_string()),
+                            }
+                        }
+                        InputKind::HumanAnswered { id, answer: Answer::Approve, .. } => {
+                            approved.insert(id.clone());
+                        }
+                        InputKind::ToolCompleted { place, .. } => {
+                            let call = calls.get(&(input.run.clone(), *place));
+                            call.map(|(key, _)| failed.remove(key));
+                        }
+                        InputKind::ToolFailed { place, output } => {
+                            let call: Option<&(Box<str>, _)> = calls.get(&(input.run.clone(), *place));
+                            if let Some((key, tool)) = call.filter(|(key, _)| approved.contains(key)) {
+                                failed.insert(key.clone(), FailedRow::of(tool, output));
                             }
                         }
                         InputKind::HandoffCommitted { hop } => _ = hops.insert(hop.id.clone()),
@@ -95,6 +125,9 @@ impl Account {
                 Ok(Entry::Announced(told)) => {
                     chronicle.note_announced(conversation, &told);
                     match &told.what {
+                        Announcement::ToolIntended { key, tool, place, .. } => {
+                            calls.insert((told.run.clone(), *place), (key.clone(), tool.clone()));
+                        }
                         Announcement::HandoffRefused { hop, .. } => _ = hops.insert(hop.clone()),
                         Announcement::Closed { .. } if *told.run == *conversation => is_over = true,
                         Announcement::Escalated { questions } => {
@@ -109,9 +142,12 @@ impl Account {
         }
         let mut done: Vec<DoneRow> = chronicle.effects().iter().map(DoneRow::of).collect();
         let in_turn = done.split_off(before.min(done.len()));
+        // What may have been done is told as that.
+        chronicle.in_doubt().for_each(|effect| _ = failed.remove(&effect.key));
         let unknown = chronicle.in_doubt().map(DoneRow::of);
         let (before, done) = (done, in_turn.into_iter().chain(unknown).collect());
-        Self { done, before, hops_before, said, models, declined }
+        let failed = failed.into_values().collect();
+        Self { done, before, failed, hops_before, said, models, declined }
     }
 }
 
@@ -126,6 +162,21 @@ pub(crate) fn last_model(records: &[Record]) -> Option<String> {
             _ => None,
         }
     })
+}
+
+impl FailedRow {
+    fn of(tool: &ToolName, output: &ToolOutput) -> Self {
+        let error = output.error.as_deref().unwrap_or_default().to_owned();
+        let said: Option<serde_json::Value> = serde_json::from_str(&output.content).ok();
+        let detail = said.as_ref().and_then(|said| said.get("message").or(said.get("detail"))?.as_str());
+        Self { tool: tool.to_string(), error, detail: detail.map(str::to_owned) }
+    }
+
+    /// What was not done, in plain words.
+    pub(crate) fn line(&self) -> String {
+        let detail = self.detail.iter().map(|detail| format!(": {}", in_line(detail))).collect::<String>();
+        format!("Not done, though it was approved: {}, {}{detail}", named(&self.tool), in_line(&self.error))
+    }
 }
 
 impl DoneRow {

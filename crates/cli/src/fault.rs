@@ -304,9 +304,7 @@ impl From<DurableError> for Fault {
                 Self::new(code, whose, error)
             }
             DurableError::Journal(error) | DurableError::Run(RunError::Unkept(error)) => error.into(),
-            DurableError::Run(RunError::Blank(_)) => {
-                Self::caller("blank", "there are no words; say something")
-            }
+            DurableError::Run(RunError::Blank(_)) => blank(),
             error => Self::new("driver", Whose::Program, error),
         }
     }
@@ -346,6 +344,11 @@ pub(crate) fn decided(id: &str, answer: &Answer) -> String {
 /// The word of an answer as people type it.
 fn typed(word: &str) -> String {
     word.replace('_', "-")
+}
+
+/// Somebody has said nothing, or nothing that can be seen.
+pub(crate) fn blank() -> Fault {
+    Fault::caller("blank", "there are no words; say something")
 }
 
 pub(crate) fn unknown_run(given: &str) -> Fault {

@@ -10,7 +10,7 @@ use sommelier_runner::journal::Record;
 
 use crate::asked::QuestionRow;
 use crate::desk::Desk;
-use crate::done::{Account, DoneRow, KEPT};
+use crate::done::{Account, DoneRow, FailedRow, KEPT};
 use crate::fault::Fault;
 use crate::file::quoted;
 use crate::words::{in_line, named};
@@ -47,6 +47,9 @@ pub(crate) struct SettledRow {
     pub(crate) done: Vec<DoneRow>,
     /// What they have done in the turns before.
     pub(crate) done_before: Vec<DoneRow>,
+    /// What a person has approved in this turn, and was not done all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) failed: Vec<FailedRow>,
     /// What it waits for.
     pub(crate) waiting: Vec<QuestionRow>,
     /// What the user said while it waits: an agent reads it when the questions are answered.
@@ -164,7 +167,7 @@ impl SettledRow {
         });
         let waiting = QuestionRow::all(desk, name, step, records);
         let account = Account::of(name, records, &waiting);
-        let Account { done, before, hops_before, said, models, declined } = account;
+        let Account { done, before, failed, hops_before, said, models, declined } = account;
         let hops = HopRow::all(run);
         let in_turn = hops.iter().filter(|hop| !hops_before.contains(&*hop.id));
         let hops_in_turn = in_turn.map(HopRow::line).collect();
@@ -185,6 +188,7 @@ impl SettledRow {
             tool_calls: run.tool_calls_over_tree(),
             done,
             done_before: before,
+            failed,
             waiting,
             kept: said.kept,
         }
@@ -252,6 +256,7 @@ impl SettledRow {
             let standing = self.done_before.iter().filter(|done| done.stands());
             lines.extend(standing.map(|done| format!("It stands from before: {}", done.what())));
         }
+        lines.extend(self.failed.iter().map(FailedRow::line));
         if !lines.is_empty() {
             text.push_str(&format!("\n\n{}", lines.join("\n")));
         }

@@ -90,6 +90,7 @@ fn words_that_begin_no_conversation_leave_one_where_one_was() {
     let run = field(&fresh, "run");
     for (words, kept, why) in [
         (" \r\n ".to_owned(), String::new(), "there are no words; say something"),
+        ("\u{200b}".to_owned(), "\u{200b}".to_owned(), "there are no words; say something"),
         ("hello ".repeat(20_000), "hello ".repeat(20_000), "a text here has 100000 characters at most"),
     ] {
         let got = serve.post("/say", &[("run", &run), ("key", ""), ("text", &words)]);

@@ -58,6 +58,29 @@ fn what_was_done_is_told_in_its_turn_and_in_later_ones_as_done_before() {
     assert_eq!(told(&place.then(&later).json()), json!([[], [booking()], []]));
 }
 
+/// Whoever approved it counts on it, and the answer may be to other words.
+#[test]
+fn what_was_approved_and_could_not_be_done_is_told() {
+    let place = Place::new();
+    let taken = "Book Forum basic for 2 hours tomorrow at 10, for Bea";
+    assert_eq!(place.then(&["ask", "--conversation", "b", taken]).code, 3);
+    place.then(&["ask", "--conversation", "b", "Quote Focus pro 3h"]);
+    let said = place.then(&["answer", "b/1/1/0", "approve"]).fine();
+    let why = "Forum is taken on 2026-12-01 from 9:00 to 12:00, which meets 10:00 for 2 hours; another time or room is possible";
+    let begins = format!(
+        "Focus pro for 3 hours costs 6000 cents.\n\nNot done, though it was approved: book, slot_taken: {why}\n\n"
+    );
+    assert!(said.starts_with(&begins), "{said}");
+    let document = place.json(&["resume", "b"]);
+    let row = json!({ "tool": "book", "error": "slot_taken", "detail": why });
+    assert_eq!((&document["failed"], told(&document)), (&json!([row]), json!([[], [], []])));
+    // It was of that turn, and what was not approved is none of it.
+    assert_eq!(place.json(&["ask", "--conversation", "b", "Quote Studio basic 2h"])["failed"], Value::Null);
+    place.then(&["ask", "--conversation", "c", taken]);
+    let said = place.then(&["answer", "c/1/1/0", "reject", "no"]).fine();
+    assert!(!said.contains("Not done"), "{said}");
+}
+
 #[test]
 fn a_run_that_is_called_off_tells_what_stands() {
     let place = asked();

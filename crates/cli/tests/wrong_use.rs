@@ -50,7 +50,7 @@ fn wrong_use_is_told_with_what_would_be_right() {
     let place = Place::new();
     place.then(&["ask", "--conversation", "a", RUNNING_CASE]).fine();
     assert_eq!(place.then(&["ask", "--conversation", "b", BOOKING]).code, 3);
-    let cases: [(&[&str], &str, &str); 17] = [
+    let cases: [(&[&str], &str, &str); 18] = [
         (&["frobnicate"], "usage", "unrecognized subcommand 'frobnicate'"),
         (&["ask"], "usage", "<TEXT>"),
         (&["ask", "a", "b"], "usage", "unexpected argument 'b'"),
@@ -66,6 +66,7 @@ fn wrong_use_is_told_with_what_would_be_right() {
             "possible values: approve, reject, say, take-over, happened",
         ),
         (&["ask", "  "], "blank", "there are no words; say something"),
+        (&["ask", "\u{200b}\u{202e}"], "blank", "there are no words; say something"),
         (&["resume", "nobody"], "unknown_run", r#"there is no run "nobody"; `sommelier runs` lists them"#),
         (
             &["answer", "-x/1/1/0", "approve"],

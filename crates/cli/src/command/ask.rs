@@ -2,11 +2,15 @@
 
 use crate::arguments::Ask;
 use crate::desk::Desk;
-use crate::fault::Fault;
+use crate::fault::{Fault, blank};
 use crate::teller::Teller;
+use crate::words::is_seen;
 
 pub(super) fn run(desk: &Desk, teller: &mut Teller<'_>, asked: Ask) -> Result<u8, Fault> {
     let Ask { text, conversation, key, lease, asking: _ } = asked;
+    if !text.chars().any(is_seen) {
+        return Err(blank());
+    }
     let run = match conversation {
         Some(name) => name,
         None => desk.fresh_name("run")?,

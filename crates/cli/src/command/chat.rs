@@ -7,6 +7,7 @@ use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::rows::SettledRow;
 use crate::teller::{Input, Teller};
+use crate::words::is_seen;
 use serde::Serialize;
 
 /// What a person at a terminal is told first.
@@ -70,7 +71,7 @@ impl Talk {
             }
             match next_line(input.lines, teller)? {
                 None => break,
-                Some(line) if line.is_empty() => {}
+                Some(line) if !line.chars().any(is_seen) => {}
                 Some(line) => self.hear(desk, teller, line, &mut seen)?,
             }
         }

@@ -14,7 +14,7 @@ use super::form::{Fields, encoded, segment};
 use super::{chat, inbox, live, page, runs};
 use crate::arguments::Word;
 use crate::command::resume::has_ended_in_vain;
-use crate::fault::{Fault, unknown_run};
+use crate::fault::{Fault, blank, unknown_run};
 use crate::open::OpenQuestion;
 use crate::stand::Stand;
 use crate::words::is_seen;
@@ -215,8 +215,8 @@ fn words(fields: &Fields, name: &str, most: usize) -> Result<String, Fault> {
 
 fn say(app: &'static App, run: &str, fields: &Fields) -> Result<(), Fault> {
     let text = words(fields, "text", LONGEST_WORDS)?;
-    if text.is_empty() {
-        return Err(Fault::caller("blank", "there are no words; say something"));
+    if !text.chars().any(is_seen) {
+        return Err(blank());
     }
     let end = Stand::of(app.desk, run)?.summary.status;
     // As with the command, which wants `ask --conversation` then.
